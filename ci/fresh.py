@@ -1,0 +1,38 @@
+"""Run a script in a fresh environment that holds stock Triton and the named wheels of dist/, as a user would have it.
+
+    python ci/fresh.py --wheels layout -- ci/demo.py
+
+The environment is made anew each time. It sees the packages of the interpreter it is made from only when that one has
+torch, which the script may use where there is a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+
+import build
+import workspace
+
+ENVIRONMENT = workspace.ROOT / "build" / "fresh"
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--wheels", nargs="+", required=True, metavar="ID", help="extensions to install")
+    parser.add_argument("command", nargs="+", help="script to run in the environment, and its arguments")
+    arguments = parser.parse_args(argv)
+
+    wheels = [next(build.DIST.glob("tritonext-*.whl"))]
+    wheels += [next(build.DIST.glob(f"tritonext_{name}-*.whl")) for name in arguments.wheels]
+    options = ["--system-site-packages"] if importlib.util.find_spec("torch") else []
+    build.run(sys.executable, "-m", "venv", "--clear", *options, ENVIRONMENT)
+    python = ENVIRONMENT / "bin" / "python"
+    build.run(python, "-m", "pip", "install", "-q", *wheels)
+    raise SystemExit(subprocess.run([python, *arguments.command], check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()
