@@ -24,8 +24,8 @@ import workspace
 
 DIST = workspace.ROOT / "dist"
 DIGESTS = DIST / ".digests.json"
-# Changing a test, a document or an earlier build tree gives the same wheel.
-NO_INPUT = {"tests", "examples", "build", "__pycache__"}
+# Directories of a project whose change gives the same wheel.
+NO_INPUT = {"tests", "examples", "build"}
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -58,18 +58,21 @@ def build_tree(name: str) -> pathlib.Path:
 def digest(*inputs: pathlib.Path) -> str:
     """Return a hash of the files below ``inputs`` that decide what a wheel contains."""
     hasher = hashlib.sha256(f"{sys.version_info[:2]}".encode())
-    for path in sorted(_files(inputs)):
+    for path in sorted(file for project in inputs for file in _files(project)):
         hasher.update(str(path.relative_to(workspace.ROOT)).encode())
         hasher.update(path.read_bytes())
     return hasher.hexdigest()
 
 
-def _files(inputs: Iterable[pathlib.Path]) -> Iterable[pathlib.Path]:
-    for path in inputs:
-        if path.is_file():
-            yield path
-        elif path.name not in NO_INPUT and not path.name.endswith(".egg-info"):
-            yield from _files(path.iterdir())
+def _files(project: pathlib.Path) -> Iterable[pathlib.Path]:
+    if project.is_file():
+        return [project]
+    skipped = {project / name for name in NO_INPUT}
+    return (
+        path
+        for path in project.rglob("*")
+        if path.is_file() and path.suffix != ".pyc" and skipped.isdisjoint(path.parents)
+    )
 
 
 def build(stem: str, directory: pathlib.Path, inputs: str, *config: str) -> pathlib.Path:

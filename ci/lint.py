@@ -1,0 +1,156 @@
+"""Check style, import rules, copies of pins, generated files and what must not be in the tree.
+
+    python ci/lint.py          # report
+    python ci/lint.py --fix    # repair what a tool can repair, report the rest
+
+Each check prints what is wrong, where, and how to mend it; the exit status is the number of checks that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
+
+import workspace
+
+ROOT = workspace.ROOT
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fix", action="store_true", help="repair what ruff, clang-format and codespell can repair")
+    fix = parser.parse_args(argv).fix
+    checks: dict[str, Callable[[], Iterable[str]]] = {
+        "ruff check": lambda: tool("ruff", "check", "-q", *(["--fix"] if fix else []), "."),
+        "ruff format": lambda: tool("ruff", "format", "-q", *([] if fix else ["--check"]), "."),
+        "clang-format": lambda: clang_format(fix),
+        "codespell": lambda: tool("codespell", *(["-w"] if fix else []), *tracked("*.py", "*.md", "*.cpp", "*.h", "*.td")),
+        "import rules": import_rules,
+        "version copies": version_copies,
+        "hygiene": hygiene,
+        "generated files": lambda: tool(sys.executable, "ci/docs.py", *([] if fix else ["--check"])),
+    }
+    failed = 0
+    for name, check in checks.items():
+        problems = list(check())
+        failed += bool(problems)
+        print(f"{name}: {'ok' if not problems else f'{len(problems)} to mend'}")
+        for problem in problems:
+            print(f"  {problem}")
+    raise SystemExit(failed)
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Return the tracked and new files that match ``patterns``, relative to the root."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "--", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")
+    return [name for name in listed if name and (ROOT / name).is_file()]
+
+
+def tool(*command: str) -> list[str]:
+    """Run a tool and return its output lines as problems when it fails."""
+    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    return (run.stdout + run.stderr).splitlines() or [f"{command[0]} failed"] if run.returncode else []
+
+
+def clang_format(fix: bool) -> list[str]:
+    """Check C++ against .clang-format."""
+    files = tracked("*.cpp", "*.h")
+    return tool("clang-format", *(["-i"] if fix else ["--dry-run", "--Werror"]), *files) if files else []
+
+
+def imports(path: pathlib.Path) -> Iterable[tuple[int, str]]:
+    """Yield line and absolute module name of every import in a Python file."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def import_rules() -> Iterable[str]:
+    """Hold the import rules of ARCHITECTURE.md that ruff cannot express."""
+    extensions = {f"tritonext_{name}" for name in workspace.extensions(fixtures=True)}
+    for name in tracked("*.py"):
+        if "/tests/" in f"/{name}" and not name.startswith("tests/extensions"):
+            continue
+        for line, module in imports(ROOT / name):
+            top = module.split(".")[0]
+            if name.startswith("common/python/") and top in extensions:
+                yield f"{name}:{line}: the SDK imports the extension {top}; let the extension register itself"
+            if name == "common/python/tritonext/manifest.py" and top not in sys.stdlib_module_names | {"__future__"}:
+                yield f"{name}:{line}: the manifest module imports {top}; it runs in builds and uses the standard library"
+            if re.match(r"(tests/)?extensions/", name):
+                own = name.split("extensions/")[1].split("/")[0]
+                if top in extensions - {f"tritonext_{own}"}:
+                    yield f"{name}:{line}: extension {own} imports {top}; state it in `requires` and use its public API"
+                if module.startswith("tritonext._"):
+                    yield f"{name}:{line}: extension {own} imports the private module {module}"
+    for name in tracked("extensions/*.cpp", "extensions/*.h"):
+        own = name.split("/")[1]
+        for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+            match = re.match(r'#include ["<]tritonext_(\w+)/', line)
+            if match and match[1] != own:
+                yield f"{name}:{number}: extension {own} includes a header of {match[1]}"
+
+
+def version_copies() -> Iterable[str]:
+    """Compare the copies of a pin that a file format forces on us with versions.toml."""
+    pins = workspace.pins()
+    version, triton = pins["tritonext"]["version"], pins["triton"]["version"]
+    series = ".".join(version.split(".")[:2])
+    sdk = tomllib.loads((ROOT / "common/pyproject.toml").read_text())["project"]
+    if "version" in sdk and sdk["version"] != version:
+        yield f"common/pyproject.toml: version is {sdk['version']}, versions.toml says {version}"
+    wanted = sorted(workspace.requirements("build"))
+    stated = sorted(sdk["optional-dependencies"]["build"])
+    if [text.replace(" ", "") for text in stated] != [text for text in wanted if not text.startswith("triton")]:
+        yield f"common/pyproject.toml: extra `build` is {stated}, versions.toml says {wanted}"
+    for name, directory in workspace.extensions(fixtures=True).items():
+        path = directory / "pyproject.toml"
+        data = tomllib.loads(path.read_text())
+        where = path.relative_to(ROOT)
+        for requirement in (f"triton=={triton}", f"tritonext=={series}.*"):
+            if requirement not in data["project"]["dependencies"]:
+                yield f"{where}: project.dependencies lacks {requirement!r}"
+        for requirement in (f"triton=={triton}", f"tritonext[build]=={series}.*"):
+            if requirement not in data["build-system"]["requires"]:
+                yield f"{where}: build-system.requires lacks {requirement!r}"
+        if data["tool"]["tritonext"]["id"] != name or data["project"]["name"] != f"tritonext-{name}":
+            yield f"{where}: the id, the distribution and the directory name differ"
+
+
+FORBIDDEN = {
+    r"(^|[^A-Za-z0-9_.])/(work|farm)/|/opt/dev|/root/\.pyenv": "a path of one machine",
+    r"deb\.debian\.org|pypi\.org|files\.pythonhosted|registry\.npmjs": "the host of a package registry",
+    r"\b(TODO|FIXME|XXX)\b": "unfinished work",
+}
+
+
+def hygiene() -> Iterable[str]:
+    """Report machine paths, registry hosts, unfinished marks and large files."""
+    for name in tracked():
+        path = ROOT / name
+        if path.is_symlink():
+            continue
+        if path.stat().st_size > 2**20:
+            yield f"{name}: larger than 1 MiB"
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        if name == "ci/lint.py":
+            continue
+        for pattern, what in FORBIDDEN.items():
+            for match in re.finditer(pattern, text, re.MULTILINE):
+                yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {what}: {match[0].strip()}"
+
+
+if __name__ == "__main__":
+    main()
