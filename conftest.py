@@ -1,0 +1,67 @@
+"""Counts the tests of each kind that ran, and fails a full run in which a kind fell below its stated number.
+
+``pytest --check-counts`` compares with ci/expected_tests.toml, so a suite that silently selects nothing is a failure.
+"""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+import tomllib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent
+EXPECTED = ROOT / "ci" / "expected_tests.toml"
+
+# First match wins; paths are relative to the root.
+KINDS = {
+    "tests/conformance": "conformance",
+    "tests/coexistence": "coexistence",
+    "tests/packaging": "packaging",
+    "tests/lit": "lit",
+    "tests/gpu": "gpu",
+    "tests/python": "codegen",
+}
+
+
+def kind_of(path: pathlib.Path) -> str:
+    """Return the kind of test that CONTRIBUTING.md lists for a file at ``path``."""
+    text = path.relative_to(ROOT).as_posix()
+    return next((kind for part, kind in KINDS.items() if part in text), "unit")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--check-counts", action="store_true", help="fail when fewer tests of a kind passed than ci/expected_tests.toml says"
+    )
+
+
+class Counter:
+    """Counts passed tests by kind and checks the totals at the end of the session."""
+
+    def __init__(self) -> None:
+        self.passed: collections.Counter[str] = collections.Counter()
+        self.short: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.passed[kind_of(ROOT / report.nodeid.split("::")[0])] += 1
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        for kind, minimum in tomllib.loads(EXPECTED.read_text())["minimum"].items():
+            if self.passed[kind] < minimum:
+                self.short.append(f"{kind}: expected at least {minimum} passed tests, got {self.passed[kind]}")
+        if self.short and session.exitstatus == 0:
+            session.exitstatus = 1
+
+    def pytest_terminal_summary(self, terminalreporter) -> None:
+        counts = ", ".join(f"{kind} {number}" for kind, number in sorted(self.passed.items()))
+        terminalreporter.write_line(f"passed by kind: {counts}")
+        for line in self.short:
+            terminalreporter.write_line(f"ERROR {line}", red=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--check-counts"):
+        config.pluginmanager.register(Counter(), "tritonext-counts")
