@@ -1,0 +1,177 @@
+"""Describe a kernel's arguments and compile it for a named target, on any machine.
+
+Triton compiles from a *source* (a function, the types of its arguments, the values of its constants, and what is
+known about the arguments' divisibility) and a *target*. This module writes both down in the short form the command
+line uses: ``a=*fp16:16, n=i32`` for arguments and ``cuda:90`` or ``hip:gfx942`` for targets. No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, CompiledKernel
+from triton.runtime.jit import JITFunction
+
+from .errors import OptionError, UserError
+
+__all__ = ["TARGETS", "Argument", "Specialization", "parse_signature", "parse_target"]
+
+TARGETS = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950")
+"""The targets every extension is checked on."""
+
+# CDNA and GCN chips run 64 lanes in step, RDNA (gfx10 and later) 32.
+_WIDE_WAVE = ("gfx9",)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Type of one run-time argument.
+
+    Args:
+        type: Triton's spelling, such as ``*fp16``, ``i32`` or ``tensordesc<fp16[128,64]>``.
+        divisible: Power of two that divides the value (of a pointer: its address), or 1 when nothing is known.
+    """
+
+    type: str
+    divisible: int = 1
+
+    def __str__(self) -> str:
+        return self.type if self.divisible == 1 else f"{self.type}:{self.divisible}"
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """A kernel with everything Triton needs to compile it.
+
+    Args:
+        fn: The ``@triton.jit`` function.
+        signature: Type of each run-time argument.
+        constexprs: Value of each ``tl.constexpr`` argument.
+        options: Compile options such as ``num_warps``.
+    """
+
+    fn: JITFunction
+    signature: Mapping[str, Argument]
+    constexprs: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def attrs(self) -> dict[tuple[int, ...], list[list[Any]]]:
+        """Divisibility in the form Triton takes it, keyed by argument position."""
+        names = self.fn.arg_names
+        return {
+            (names.index(name),): [["tt.divisibility", argument.divisible]]
+            for name, argument in self.signature.items()
+            if argument.divisible > 1
+        }
+
+    def override(self, **values: Any) -> Specialization:
+        """Return a copy with constants (names of kernel arguments) and compile options (any other name) replaced."""
+        names = self.fn.arg_names
+        constexprs = {name: value for name, value in values.items() if name in names}
+        options = {name: value for name, value in values.items() if name not in names}
+        return replace(
+            self,
+            signature={name: type_ for name, type_ in self.signature.items() if name not in constexprs},
+            constexprs={**self.constexprs, **constexprs},
+            options={**self.options, **options},
+        )
+
+    def missing(self) -> list[str]:
+        """Names of the arguments that have neither a type nor a value."""
+        given = {*self.signature, *self.constexprs}
+        return [
+            parameter.name
+            for parameter in self.fn.params
+            if parameter.name not in given and not (parameter.is_constexpr and parameter.has_default)
+        ]
+
+    def source(self) -> ASTSource:
+        """Return Triton's compile source.
+
+        Raises:
+            UserError: An argument is unknown or has neither a type nor a value.
+        """
+        names = self.fn.arg_names
+        where = f"kernel {self.fn.__name__}"
+        for name in (*self.signature, *self.constexprs):
+            if name not in names:
+                close = difflib.get_close_matches(name, names, n=1)
+                raise UserError(
+                    f"the kernel has no argument named {name!r}",
+                    where=where,
+                    expected=", ".join(names),
+                    hint=f"write {close[0]!r}" if close else None,
+                )
+        if missing := self.missing():
+            raise UserError("some arguments have neither a type nor a value", where=where, found=", ".join(missing))
+        constexprs = {
+            parameter.name: parameter.default
+            for parameter in self.fn.params
+            if parameter.is_constexpr and parameter.has_default
+        }
+        constexprs.update(self.constexprs)
+        signature = {name: "constexpr" if name in constexprs else self.signature[name].type for name in names}
+        return ASTSource(self.fn, signature, constexprs, self.attrs)
+
+    def compile(self, target: str | GPUTarget, **overrides: Any) -> CompiledKernel:
+        """Compile for ``target``, with ``overrides`` applied as by :meth:`override`."""
+        chosen = self.override(**overrides) if overrides else self
+        chip = parse_target(target) if isinstance(target, str) else target
+        return triton.compile(chosen.source(), target=chip, options=dict(chosen.options))
+
+
+def parse_target(text: str) -> GPUTarget:
+    """Return the target written as ``cuda:<capability>`` or ``hip:<chip>``.
+
+    Raises:
+        OptionError: ``text`` has another form.
+    """
+    backend, _, arch = text.partition(":")
+    if backend == "cuda" and arch.isdecimal():
+        return GPUTarget("cuda", int(arch), 32)
+    if backend == "hip" and arch.startswith("gfx"):
+        return GPUTarget("hip", arch, 64 if arch.startswith(_WIDE_WAVE) else 32)
+    raise OptionError(
+        "unknown target",
+        expected="cuda:<capability> or hip:<chip>",
+        found=repr(text),
+        hint=f"the targets checked by this project are {', '.join(TARGETS)}",
+    )
+
+
+def parse_signature(text: str) -> dict[str, Argument]:
+    """Parse ``name=type[:divisible], …``; a comma inside brackets belongs to the type.
+
+    Raises:
+        OptionError: An item has another form, or its divisibility is no power of two.
+    """
+    arguments = {}
+    for item in _split(text):
+        name, equals, spelled = (part.strip() for part in item.partition("="))
+        type_, colon, divisible = spelled.partition(":")
+        if not (name.isidentifier() and equals and type_):
+            raise OptionError("an argument type is malformed", expected="name=type or name=type:16", found=repr(item))
+        number = int(divisible) if divisible.isdecimal() else 0
+        if colon and (number < 1 or number & (number - 1)):
+            raise OptionError(
+                "a divisibility is not a power of two", where=f"argument {name}", expected="16", found=repr(divisible)
+            )
+        arguments[name] = Argument(type_, number or 1)
+    return arguments
+
+
+def _split(text: str) -> list[str]:
+    """Split at top-level commas and drop empty items."""
+    items, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "<[(") - (character in ">])")
+        if character == "," and depth == 0:
+            items.append(text[start:position])
+            start = position + 1
+    return [item.strip() for item in (*items, text[start:]) if item.strip()]
