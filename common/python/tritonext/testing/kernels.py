@@ -14,8 +14,8 @@ import triton
 import triton.language as tl
 from triton.compiler import CompiledKernel
 
-from ..errors import UserError
-from ..offline import TARGETS, Specialization, parse_signature
+from tritonext.errors import UserError
+from tritonext.offline import TARGETS, Specialization, parse_signature
 
 __all__ = ["CORPUS", "Kernel", "compile", "get", "select"]
 
