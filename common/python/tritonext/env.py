@@ -26,6 +26,9 @@ VARIABLES = {
         Variable("TRITONEXT_ENABLE", "", "extensions to activate for the whole process, as `id[:key=value]…,id…`"),
         Variable("TRITONEXT_CACHE_DIR", "", "directory of the toolchain and ABI caches; the user cache when empty"),
         Variable("TRITONEXT_LLVM_PREFIX", "", "an LLVM/MLIR install prefix to use before any other source"),
+        Variable("MLIR_DIR", "", "`<prefix>/lib/cmake/mlir`, as CMake uses it; looked at after the prefix"),
+        Variable("TRITONEXT_LLVM_ARCHIVE_URL", "", "directory URL of Triton's LLVM archives; upstream's when empty"),
+        Variable("TRITONEXT_LLVM_ARCHIVE_SHA256", "", "the sha256 the LLVM archive must have"),
         Variable("TRITONEXT_CXX", "", "the clang++ to compile extensions with, before any other"),
     )
 }

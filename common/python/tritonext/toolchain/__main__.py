@@ -1,0 +1,99 @@
+"""``python -m tritonext.toolchain``: provide the toolchain and say what it is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import sys
+from collections.abc import Sequence
+
+import rich.console
+import rich.table
+
+from tritonext.errors import TritonextError, render
+
+from . import Toolchain, cache, find, provide
+
+__all__ = ["main"]
+
+_EXAMPLES = """\
+examples:
+  tritonext toolchain                    fetch what is missing and show what is used
+  tritonext toolchain --offline          use the cache and the system only
+  tritonext toolchain --offline --json   the same for a program
+  tritonext toolchain --cmake out.cmake  also write a file of CMake variables
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with ``argv`` and return the exit status: 0, or 1 after printing an error."""
+    parser = argparse.ArgumentParser(
+        prog="tritonext toolchain",
+        description="Find or download the clang, the LLVM/MLIR headers and the mlir-tblgen extensions are built with.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--offline", action="store_true", help="do not touch the network")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
+    parser.add_argument("--cmake", type=pathlib.Path, metavar="FILE", help="write set() commands to FILE")
+    options = parser.parse_args(argv)
+    try:
+        toolchain = find() if options.offline else provide()
+        if options.cmake:
+            cache.atomic_write(options.cmake.absolute(), cmake(toolchain))
+    except TritonextError as error:
+        print(render(error), file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename or options.cmake}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps(toolchain.to_json(), indent=2))
+    else:
+        rich.console.Console().print(table(toolchain))
+    return 0
+
+
+def table(toolchain: Toolchain) -> rich.table.Table:
+    """Return the table of what is used and where it came from."""
+    result = rich.table.Table(title=f"toolchain for LLVM {toolchain.llvm_commit[:12]}")
+    for column in ("piece", "version", "from", "path"):
+        result.add_column(column, overflow="fold")
+    rows = (
+        ("clang", toolchain.cxx_version, toolchain.sources["clang"], toolchain.cxx),
+        ("headers", toolchain.headers_version, toolchain.sources["headers"], toolchain.include_dirs[-1]),
+        ("mlir-tblgen", toolchain.headers_version, toolchain.sources["mlir-tblgen"], toolchain.mlir_tblgen),
+        ("abi-breaking.h", f"checks {int(toolchain.abi_breaking_checks)}", "libtriton", toolchain.include_dirs[0]),
+        ("lld", "", "beside clang or system", toolchain.lld or "none; the system's ld is used"),
+        ("strip", "", "system", toolchain.strip or "none; install binutils"),
+    )
+    for row in rows:
+        result.add_row(*map(str, row))
+    return result
+
+
+def cmake(toolchain: Toolchain) -> str:
+    """Return CMake ``set`` commands, one for each field that a build reads."""
+    values = {
+        "CXX": toolchain.cxx,
+        "CXX_FLAGS": toolchain.cxx_flags,
+        "CXX_VERSION": toolchain.cxx_version,
+        "MLIR_TBLGEN": toolchain.mlir_tblgen,
+        "INCLUDE_DIRS": toolchain.include_dirs,
+        "HEADERS_VERSION": toolchain.headers_version,
+        "LLVM_COMMIT": toolchain.llvm_commit,
+        "ABI_BREAKING_CHECKS": int(toolchain.abi_breaking_checks),
+        "LLD": toolchain.lld or "",
+        "STRIP": toolchain.strip or "",
+    }
+    lines = []
+    for name, value in values.items():
+        text = ";".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        # A bracket argument: nothing in it is special to CMake.
+        lines.append(f"set(TRITONEXT_{name} [==[{text}]==])\n")
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""What the installed libtriton says about the LLVM it was built from."""
+
+from __future__ import annotations
+
+import pathlib
+
+from tritonext import versions
+from tritonext._triton import wheel
+from tritonext.errors import ToolchainError
+
+from . import cache
+
+__all__ = ["abi_breaking_checks", "llvm_commit"]
+
+# LLVM defines exactly one of these in every build; a plugin refers to the one its headers were configured for.
+_WITH_CHECKS = "_ZN4llvm23EnableABIBreakingChecksE"
+_WITHOUT_CHECKS = "_ZN4llvm24DisableABIBreakingChecksE"
+
+
+def llvm_commit(installed: wheel.Wheel) -> str:
+    """Return the LLVM commit of ``installed``.
+
+    Raises:
+        ToolchainError: The library does not say, and it is not the release the pinned commit belongs to.
+    """
+    commit = cache.remember("llvm-commit", installed.library, lambda: installed.llvm_commit)
+    if commit:
+        return commit
+    pins = versions.load()
+    if installed.version == pins["triton"]["version"]:
+        return pins["llvm"]["commit"]
+    raise ToolchainError(
+        "the LLVM commit of the installed triton is not known",
+        expected=f"triton {pins['triton']['version']}, or a libtriton that names its LLVM commit",
+        found=f"triton {installed.version}",
+        where=installed.library,
+        hint=f"install triton=={pins['triton']['version']}",
+    )
+
+
+def abi_breaking_checks(library: pathlib.Path) -> bool:
+    """Return whether ``library`` was built with LLVM_ENABLE_ABI_BREAKING_CHECKS.
+
+    Raises:
+        ToolchainError: It defines both of LLVM's marker symbols, or neither.
+    """
+    return cache.remember("abi-breaking", library, lambda: _defines_checks(library))
+
+
+def _defines_checks(library: pathlib.Path) -> bool:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.dynamic import DynamicSection
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.hash import ELFHashSection, GNUHashSection
+
+    def defined(elf: ELFFile, name: str) -> bool:
+        for section in elf.iter_sections():
+            if isinstance(section, ELFHashSection | GNUHashSection):
+                symbol = section.get_symbol(name)
+                return symbol is not None and symbol["st_shndx"] != "SHN_UNDEF"
+        table = elf.get_section_by_name(".dynsym")
+        return any(symbol["st_shndx"] != "SHN_UNDEF" for symbol in (table.get_symbol_by_name(name) or ()) if table)
+
+    try:
+        with open(library, "rb") as file:
+            elf = ELFFile(file)
+            if not any(isinstance(section, DynamicSection) for section in elf.iter_sections()):
+                raise ELFError("no dynamic section")
+            found = defined(elf, _WITH_CHECKS), defined(elf, _WITHOUT_CHECKS)
+    except ELFError as error:
+        raise ToolchainError("libtriton cannot be read as a shared library", found=error, where=library) from None
+    if found[0] == found[1]:
+        raise ToolchainError(
+            "libtriton does not say whether LLVM's ABI-breaking checks are on",
+            expected=f"one of {_WITH_CHECKS}, {_WITHOUT_CHECKS} among its symbols",
+            found="both" if found[0] else "neither",
+            where=library,
+            hint="install the stock triton wheel; builds that hide LLVM's symbols cannot load extensions",
+        )
+    return found[0]

@@ -1,0 +1,131 @@
+"""LLVM install prefixes: reading one, and the one a user points at."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+
+from tritonext import env, versions
+from tritonext.errors import ToolchainError
+
+from . import cache
+from .model import Llvm, SourceUnavailable
+
+__all__ = ["abi_overlay", "inspect", "pointed"]
+
+_NEEDED = ("include/llvm/Config/llvm-config.h", "include/llvm/Config/abi-breaking.h", "include/mlir/IR/Operation.h")
+_CHECKS = re.compile(r"^#define LLVM_ENABLE_ABI_BREAKING_CHECKS [01]$", re.MULTILINE)
+
+
+def inspect(prefix: pathlib.Path, source: str) -> Llvm:
+    """Return what ``prefix`` holds, having run its ``mlir-tblgen`` once.
+
+    Args:
+        prefix: A directory with ``include`` and ``bin/mlir-tblgen``.
+        source: Where it came from, for people.
+
+    Raises:
+        SourceUnavailable: A file is missing, or ``mlir-tblgen`` does not run on this machine.
+    """
+    tblgen = prefix / "bin" / "mlir-tblgen"
+    for file in (*(prefix / name for name in _NEEDED), tblgen):
+        if not file.is_file():
+            raise SourceUnavailable(f"{file} does not exist")
+    cache.remember("tblgen", tblgen, lambda: _run_tblgen(tblgen))
+    config = (prefix / _NEEDED[0]).read_text("utf-8", "replace")
+    version = re.search(r'^#define LLVM_VERSION_STRING "([^"]+)"', config, re.MULTILINE)
+    if version is None:
+        raise SourceUnavailable(f"{prefix / _NEEDED[0]} states no LLVM_VERSION_STRING")
+    return Llvm(prefix / "include", tblgen, version[1], _revision(prefix), source)
+
+
+def pointed(commit: str) -> Llvm | None:
+    """Return the LLVM the user points at with TRITONEXT_LLVM_PREFIX or MLIR_DIR, or None when neither is set.
+
+    Args:
+        commit: LLVM commit of the installed libtriton.
+
+    Raises:
+        ToolchainError: The place named cannot be used; it is never passed over silently.
+    """
+    if value := env.get("TRITONEXT_LLVM_PREFIX"):
+        variable, prefix = "TRITONEXT_LLVM_PREFIX", pathlib.Path(value)
+    elif value := env.get("MLIR_DIR"):
+        variable, prefix = "MLIR_DIR", _prefix_of_mlir_dir(pathlib.Path(value))
+    else:
+        return None
+    series = versions.load()["llvm"]["headers"]
+    expected = f"an install prefix of LLVM commit {commit[:12]} or of LLVM {series}, with MLIR and mlir-tblgen"
+    hint = f"correct {variable}, or unset it and run `tritonext toolchain` to have the packages fetched"
+    try:
+        llvm = inspect(prefix.expanduser().absolute(), f"{variable}={value}")
+    except SourceUnavailable as error:
+        raise ToolchainError(
+            f"the LLVM that {variable} names cannot be used", expected=expected, found=error, where=value, hint=hint
+        ) from None
+    # Headers that name no revision are judged by their version; the ABI check of every build has the last word.
+    major = llvm.version.split(".")[0]
+    fits = llvm.revision.startswith(commit) if llvm.revision else int(major) >= int(series)
+    if not fits and major != series:
+        raise ToolchainError(
+            f"the LLVM that {variable} names does not match the installed triton",
+            expected=expected,
+            found=f"LLVM {llvm.version}" + (f" at commit {llvm.revision[:12]}" if llvm.revision else ""),
+            where=value,
+            hint=hint,
+        )
+    return llvm
+
+
+def abi_overlay(include: pathlib.Path, checks: bool) -> pathlib.Path:
+    """Return an include directory whose ``llvm/Config/abi-breaking.h`` states what libtriton was built with.
+
+    Raises:
+        ToolchainError: The header below ``include`` has no such setting.
+    """
+    header = include / "llvm" / "Config" / "abi-breaking.h"
+    line = f"#define LLVM_ENABLE_ABI_BREAKING_CHECKS {int(checks)}"
+    text, count = _CHECKS.subn(line, header.read_text("utf-8"))
+    if count != 1:
+        raise ToolchainError(
+            "the LLVM headers have no setting for ABI-breaking checks",
+            expected="one line `#define LLVM_ENABLE_ABI_BREAKING_CHECKS 0` or `… 1`",
+            found=f"{count} lines",
+            where=header,
+            hint="point TRITONEXT_LLVM_PREFIX at an LLVM that was configured by its own CMake build",
+        )
+    directory = cache.root() / f"abi-{cache.digest(text)}"
+    copy = directory / "llvm" / "Config" / "abi-breaking.h"
+    if not (copy.is_file() and copy.read_text("utf-8") == text):
+        cache.write_or_explain(copy, text)
+    return directory
+
+
+def _prefix_of_mlir_dir(directory: pathlib.Path) -> pathlib.Path:
+    """``MLIR_DIR`` is the CMake package, ``<prefix>/lib/cmake/mlir``; some people set the prefix itself."""
+    absolute = directory.expanduser().absolute()
+    return absolute.parents[2] if absolute.parts[-3:] == ("lib", "cmake", "mlir") else absolute
+
+
+def _revision(prefix: pathlib.Path) -> str | None:
+    try:
+        text = (prefix / "include" / "llvm" / "Support" / "VCSRevision.h").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    match = re.search(r'^#define LLVM_REVISION "([0-9a-f]{40})"', text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def _run_tblgen(tblgen: pathlib.Path) -> str:
+    if not os.access(tblgen, os.X_OK):
+        raise SourceUnavailable(f"{tblgen} is not executable")
+    try:
+        result = subprocess.run([tblgen, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SourceUnavailable(f"{tblgen} does not run: {error}") from None
+    if result.returncode:
+        lines = (result.stderr or result.stdout).strip().splitlines()
+        raise SourceUnavailable(f"{tblgen} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
+    return result.stdout
