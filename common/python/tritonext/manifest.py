@@ -54,11 +54,16 @@ _DEPENDENCY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 # An id is also a C++ namespace, and these lower-case words cannot be one.
 _RESERVED_IDS = frozenset(
-    "alignas alignof and asm auto bool break case catch char class concept const constexpr continue decltype default "
-    "delete do double else enum explicit export extern false float for friend goto if inline int long mutable "
-    "namespace new noexcept not nullptr operator or private protected public register requires return short signed "
-    "sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual "
-    "void volatile while xor".split()
+    re.findall(
+        r"\w+",
+        """
+        alignas alignof and asm auto bool break case catch char class concept const constexpr continue decltype default
+        delete do double else enum explicit export extern false float for friend goto if inline int long mutable
+        namespace new noexcept not nullptr operator or private protected public register requires return short signed
+        sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual
+        void volatile while xor
+        """,
+    )
 )
 
 

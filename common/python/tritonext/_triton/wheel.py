@@ -10,12 +10,15 @@ import pathlib
 import re
 from dataclasses import dataclass
 
-from ..errors import ExtensionError
+from tritonext.errors import ExtensionError
 
 __all__ = ["Wheel", "installed"]
 
-# LLVM embeds the full commit in the version string of its bundled lld and of the compiler driver.
-_COMMIT = re.compile(rb"LLVM version [0-9.a-z]+ ?\(([0-9a-f]{40})\)|llvm-project ([0-9a-f]{40})\)")
+# LLVM embeds the full commit in the version string of its bundled lld and of the compiler driver. Each prefix is
+# searched for by itself because a plain search of this large file is ten times as fast as a pattern of alternatives.
+_COMMIT = re.compile(rb"(?:LLVM version [0-9.a-z]+ ?\(|llvm-project )([0-9a-f]{40})\)")
+_COMMIT_PREFIXES = (b"llvm-project ", b"LLVM version ")
+_PLUGIN_API = re.compile(r"^#define TRITON_PLUGIN_API_VERSION (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,23 @@ class Wheel:
     def llvm_commit(self) -> str | None:
         """The LLVM commit ``libtriton.so`` was built from, or None when the library does not say."""
         with open(self.library, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            match = _COMMIT.search(data)
-            return (match[1] or match[2]).decode() if match else None
+            for prefix in _COMMIT_PREFIXES:
+                position = data.find(prefix)
+                while position >= 0:
+                    if match := _COMMIT.match(data, position):
+                        return match[1].decode()
+                    position = data.find(prefix, position + 1)
+        return None
+
+    @functools.cached_property
+    def plugin_api(self) -> int | None:
+        """The number of the plugin interface, or None when the wheel ships no header that states it."""
+        try:
+            text = (self.include / "triton" / "Tools" / "PluginUtils.h").read_text(encoding="utf-8")
+        except OSError:
+            return None
+        match = _PLUGIN_API.search(text)
+        return int(match[1]) if match else None
 
 
 def installed() -> Wheel:
