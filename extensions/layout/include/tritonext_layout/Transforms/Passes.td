@@ -1,0 +1,42 @@
+#ifndef TRITONEXT_LAYOUT_TRANSFORMS_PASSES
+#define TRITONEXT_LAYOUT_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LocalizeStoresPass : Pass<"layout-localize-stores", "mlir::ModuleOp"> {
+  let summary = "Give stores a layout in which each warp keeps the elements it computed";
+
+  let description = [{
+    A `tt.store` whose value comes from a tensor-core accumulator is preceded by
+    a `ttg.convert_layout` into a blocked layout. That conversion hands elements
+    from one warp to another, through shared memory and with barriers that stop
+    the whole CTA.
+
+    This pass replaces the store's layout by a `#ttg.linear` layout that assigns
+    to every warp exactly the elements the warp already holds, and arranges them
+    over lanes and registers so that the store is as wide and touches no more
+    memory segments than before. The conversion then stays inside a warp. The
+    pointer and mask of the store are recomputed in the new layout from their
+    cheap producers; no pointer goes through shared memory.
+
+    The same is done for a `tt.load` whose only use is a conversion to the
+    accumulator's layout, as for a residual that is added in the epilogue.
+
+    An access that would not become better, or whose rewrite cannot be proven
+    legal, is left alone, and a missed remark says why.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+
+  let options = [
+    Option<"minVectorBits", "min-vector-bits", "unsigned", /*default=*/"0",
+           "leave an access alone if a thread would move fewer bits at once than this">,
+    Option<"loads", "loads", "bool", /*default=*/"true",
+           "also localize loads that feed the accumulator's layout">,
+  ];
+}
+
+#endif // TRITONEXT_LAYOUT_TRANSFORMS_PASSES

@@ -1,0 +1,61 @@
+//===- Recompute.h - Recompute tensors in another layout --------*- C++ -*-===//
+
+#ifndef TRITONEXT_LAYOUT_TRANSFORMS_RECOMPUTE_H
+#define TRITONEXT_LAYOUT_TRANSFORMS_RECOMPUTE_H
+
+#include "tritonext_layout/Transforms/WarpLocalLayout.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <string>
+
+namespace tritonext::layout {
+
+/// A tensor and the layout it is wanted in.
+using Request = std::pair<mlir::Value, mlir::Attribute>;
+
+/// How a request is met.
+enum class Method {
+  /// The tensor has the layout already.
+  Keep,
+  /// Clone the defining op with its operands recomputed.
+  Clone,
+  /// Take the operand of the defining conversion, recomputed.
+  Bypass,
+  /// Replace the defining conversion by one to the wanted layout.
+  Exchange,
+};
+
+/// A way to have some tensors in other layouts, decided without touching the IR.
+struct RecomputePlan {
+  llvm::MapVector<Request, Method> methods;
+  /// Ops that must lose their last user through the rewrite, since the plan
+  /// repeats their work: conversions, loads and costly arithmetic.
+  llvm::SetVector<mlir::Operation *> replaced;
+  /// All ops whose results the plan recomputes.
+  llvm::SetVector<mlir::Operation *> covered;
+
+  /// Adds what is needed to have `value` in `encoding`. On failure returns the
+  /// reason and leaves the plan unusable. Exchanges within a warp are taken
+  /// where they stand if `isData`, else only where nothing can be recomputed.
+  std::optional<std::string> add(mlir::Value value, mlir::Attribute encoding,
+                                 bool isData);
+};
+
+/// Creates the tensors of plans. Each op is placed beside the one it repeats,
+/// so it sees the same memory and dominates the same users. Plans that ask for
+/// the same tensor share it.
+class Recomputer {
+public:
+  mlir::Value get(const RecomputePlan &plan, mlir::Value value,
+                  mlir::Attribute encoding);
+
+private:
+  llvm::DenseMap<Request, mlir::Value> created;
+};
+
+} // namespace tritonext::layout
+
+#endif // TRITONEXT_LAYOUT_TRANSFORMS_RECOMPUTE_H
