@@ -1,0 +1,38 @@
+# tritonext_add_extension(): build the extension whose pyproject.toml lies in the calling directory.
+#
+# Adds the shared library target tritonext_<id> from lib/**.cpp, the TableGen files below include/tritonext_<id>, the
+# plugin table generated from the manifest, and the SDK's own sources. It is installed to the root of the prefix, which
+# the build backend maps to the Python package.
+function(tritonext_add_extension)
+  tritonext_check_compiler()
+  tritonext_define_flags()
+
+  set(manifest "${CMAKE_CURRENT_SOURCE_DIR}/pyproject.toml")
+  set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${manifest}")
+  tritonext_run_python(identity generate --pyproject "${manifest}" --out "${generated}")
+  list(GET identity 0 id)
+  set(package tritonext_${id})
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/lib/*.cpp")
+  file(GLOB sdk_sources CONFIGURE_DEPENDS "${TRITONEXT_ROOT}/lib/*.cpp")
+  add_library(${package} SHARED ${sources} ${sdk_sources} "${generated}/PluginTable.inc")
+  target_link_libraries(${package} PRIVATE tritonext::extension)
+  target_include_directories(${package} PRIVATE
+    "${CMAKE_CURRENT_SOURCE_DIR}/include" "${CMAKE_CURRENT_BINARY_DIR}/include" "${generated}")
+  tritonext_tablegen_extension(${package} ${package} ${id})
+  target_precompile_headers(${package} PRIVATE "${TRITONEXT_ROOT}/include/tritonext/Precompiled.h")
+
+  set_target_properties(${package} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON
+    # CMake would define <target>_EXPORTS, which nothing reads and which keeps compilations from being shared.
+    DEFINE_SYMBOL ""
+    SKIP_BUILD_RPATH ON)
+  if(TRITONEXT_CCACHE)
+    set_target_properties(${package} PROPERTIES CXX_COMPILER_LAUNCHER "${TRITONEXT_CCACHE}")
+  endif()
+  install(TARGETS ${package} LIBRARY DESTINATION .)
+endfunction()

@@ -1,0 +1,17 @@
+#ifndef TRITONEXT_PROBE_TRANSFORMS_PASSES_H
+#define TRITONEXT_PROBE_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+namespace tritonext::probe {
+
+enum class LowerMode { Add, Mul };
+
+#define GEN_PASS_DECL
+#include "tritonext_probe/Transforms/Passes.h.inc"
+
+} // namespace tritonext::probe
+
+#endif // TRITONEXT_PROBE_TRANSFORMS_PASSES_H

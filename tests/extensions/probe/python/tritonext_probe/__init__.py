@@ -1,0 +1,1 @@
+"""Fixture extension of the SDK's own tests."""
