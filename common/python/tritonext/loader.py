@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from . import registry
+from . import registry, remarks
 from ._triton import plugin, wheel
 from .elf import Elf, ElfError
 from .errors import (
@@ -173,6 +173,8 @@ def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
 def _bind(library: Loaded) -> Loaded:
     plugin.bind(library.path)
     _loaded[library.id] = library
+    if library.native.extension:
+        remarks.attach(library.native)
     return library
 
 
