@@ -101,6 +101,8 @@ def _llvm(commit: str, attempts: list[Attempt], reporter: Reporter | None) -> Ll
                 return prefix.inspect(piece.path, piece.record["source"])
             except SourceUnavailable as error:
                 attempts.append(Attempt("headers", f"the cached {name}", str(error)))
+                if reporter is not None:
+                    cache.discard(piece)
     if reporter is None:
         attempts.append(Attempt("headers", "the cache", f"there is none in {cache.root()}"))
         return None
@@ -117,6 +119,9 @@ def _llvm(commit: str, attempts: list[Attempt], reporter: Reporter | None) -> Ll
 def _packaged_clang(attempts: list[Attempt], reporter: Reporter | None) -> Compiler | None:
     key = clang.package_key()
     piece = cache.lookup(key)
+    if piece and reporter is not None and not clang.intact(piece):
+        cache.discard(piece)
+        piece = None
     name = f"the package {versions.load()['clang']['pypi']}"
     try:
         if piece is None:

@@ -57,16 +57,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def table(toolchain: Toolchain) -> rich.table.Table:
     """Return the table of what is used and where it came from."""
-    result = rich.table.Table(title=f"toolchain for LLVM {toolchain.llvm_commit[:12]}")
-    for column in ("piece", "version", "from", "path"):
+    result = rich.table.Table(
+        title=f"toolchain for LLVM {toolchain.llvm_commit[:12]}", caption=str(cache.root()), title_justify="left"
+    )
+    for column in ("piece", "version", "from"):
         result.add_column(column, overflow="fold")
     rows = (
-        ("clang", toolchain.cxx_version, toolchain.sources["clang"], toolchain.cxx),
-        ("headers", toolchain.headers_version, toolchain.sources["headers"], toolchain.include_dirs[-1]),
-        ("mlir-tblgen", toolchain.headers_version, toolchain.sources["mlir-tblgen"], toolchain.mlir_tblgen),
-        ("abi-breaking.h", f"checks {int(toolchain.abi_breaking_checks)}", "libtriton", toolchain.include_dirs[0]),
-        ("lld", "", "beside clang or system", toolchain.lld or "none; the system's ld is used"),
-        ("strip", "", "system", toolchain.strip or "none; install binutils"),
+        ("clang", toolchain.cxx_version, toolchain.sources["clang"]),
+        ("LLVM/MLIR headers", toolchain.headers_version, toolchain.sources["headers"]),
+        ("mlir-tblgen", toolchain.headers_version, toolchain.sources["mlir-tblgen"]),
+        ("ABI-breaking checks", "on" if toolchain.abi_breaking_checks else "off", "libtriton"),
+        ("linker", "lld" if toolchain.lld else "system", toolchain.lld or "clang's default"),
+        ("strip", "", toolchain.strip or "none; install binutils"),
     )
     for row in rows:
         result.add_row(*map(str, row))
@@ -79,12 +81,12 @@ def cmake(toolchain: Toolchain) -> str:
         "CXX": toolchain.cxx,
         "CXX_FLAGS": toolchain.cxx_flags,
         "CXX_VERSION": toolchain.cxx_version,
+        "LINK_FLAGS": toolchain.link_flags,
         "MLIR_TBLGEN": toolchain.mlir_tblgen,
         "INCLUDE_DIRS": toolchain.include_dirs,
         "HEADERS_VERSION": toolchain.headers_version,
         "LLVM_COMMIT": toolchain.llvm_commit,
         "ABI_BREAKING_CHECKS": int(toolchain.abi_breaking_checks),
-        "LLD": toolchain.lld or "",
         "STRIP": toolchain.strip or "",
     }
     lines = []

@@ -15,6 +15,7 @@ import tarfile
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 from collections.abc import Iterator
 
 from tritonext import env, versions
@@ -64,14 +65,14 @@ def populate(directory: pathlib.Path, commit: str, reporter: Reporter) -> Llvm:
         file = directory / "archive.tar.gz"
         with reporter.step(f"downloading {url}") as update:
             actual = _download(url, file, update)
-    except (OSError, http.client.HTTPException) as error:
+    except (urllib.error.URLError, ConnectionError, TimeoutError, http.client.HTTPException) as error:
         raise SourceUnavailable(f"{url} {_explain(error)}") from None
     if actual != expected:
         raise SourceUnavailable(f"{url} has sha256 {actual}, {origin} says {expected}")
     with reporter.step("unpacking the LLVM headers and mlir-tblgen") as update:
         try:
             _unpack(file, directory, update)
-        except (tarfile.TarError, EOFError, OSError) as error:
+        except (tarfile.TarError, EOFError, zlib.error) as error:
             raise SourceUnavailable(f"{url} cannot be unpacked: {error}") from None
     file.unlink()
     return prefix.inspect(directory, f"Triton's archive {url.rpartition('/')[2]}")

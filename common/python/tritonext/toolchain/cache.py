@@ -22,7 +22,7 @@ import filelock
 from tritonext import env
 from tritonext.errors import ToolchainError
 
-__all__ = ["Piece", "atomic_write", "build", "digest", "lookup", "remember", "root", "write_or_explain"]
+__all__ = ["Piece", "atomic_write", "build", "digest", "discard", "lookup", "remember", "root", "write_or_explain"]
 
 _SCHEMA = 1
 _RECORD = "piece.json"
@@ -60,7 +60,7 @@ def build(key: str, populate: Callable[[pathlib.Path], dict[str, Any]]) -> Piece
             is kept.
 
     Raises:
-        ToolchainError: The cache directory cannot be written.
+        ToolchainError: The cache directory cannot be written, or the file system is full.
     """
     if piece := lookup(key):
         return piece
@@ -86,12 +86,20 @@ def build(key: str, populate: Callable[[pathlib.Path], dict[str, Any]]) -> Piece
             os.sync()
             shutil.rmtree(base / key, ignore_errors=True)
             temporary.rename(base / key)
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise _unwritable(base, error) from error
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
         return Piece(base / key, record)
     finally:
         lock.release()
+
+
+def discard(piece: Piece) -> None:
+    """Make :func:`lookup` forget ``piece``, which turned out to be damaged; :func:`build` replaces it."""
+    (piece.path / _RECORD).unlink(missing_ok=True)
 
 
 def remember(kind: str, path: pathlib.Path, compute: Callable[[], Any], *also: str) -> Any:

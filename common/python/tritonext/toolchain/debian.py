@@ -147,8 +147,14 @@ def _origins(options: tuple[str, ...] | list[str]) -> list[tuple[str, str]]:
         capture_output=True,
         text=True,
         check=False,
+        env=_environment(),
     )
     return [tuple(line.split("|", 1)) for line in result.stdout.splitlines() if "|" in line]
+
+
+def _environment() -> dict[str, str]:
+    """The environment with apt's messages in the language they are read in."""
+    return {**os.environ, "LC_ALL": "C.UTF-8"}
 
 
 def _apt(arguments: list[str], directory: pathlib.Path, update: Update = lambda done, total: None) -> None:
@@ -157,7 +163,7 @@ def _apt(arguments: list[str], directory: pathlib.Path, update: Update = lambda 
     command = ["apt-get", "-q", f"-oAPT::Status-Fd={end}", *arguments]
     with open(directory / ".log", "w+", encoding="utf-8") as log:
         with subprocess.Popen(
-            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[end]
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[end], env=_environment()
         ) as process:
             os.close(end)
             try:
@@ -179,12 +185,15 @@ def _apt(arguments: list[str], directory: pathlib.Path, update: Update = lambda 
 def _unpack(debs: list[pathlib.Path], directory: pathlib.Path, update: Update) -> None:
     total, done = sum(deb.stat().st_size for deb in debs), 0
     for deb in debs:
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as process:
-            with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
-                for member in archive:
-                    _place(archive, member, directory)
+        try:
+            with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as process:
+                with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+                    for member in archive:
+                        _place(archive, member, directory)
+        except tarfile.TarError as error:
+            raise SourceUnavailable(f"{deb.name} cannot be unpacked: {error}") from None
         if process.returncode:
-            raise SourceUnavailable(f"dpkg-deb cannot unpack {deb.name}")
+            raise SourceUnavailable(f"{deb.name} cannot be unpacked: dpkg-deb ended with {process.returncode}")
         done += deb.stat().st_size
         update(done, total)
     loaders = list((directory / "libexec").glob("ld-linux*"))

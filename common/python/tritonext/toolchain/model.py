@@ -81,6 +81,11 @@ class Toolchain:
     strip: pathlib.Path | None
     sources: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def link_flags(self) -> tuple[str, ...]:
+        """Flags to add to ``cxx_flags`` when linking: they choose lld where it is there."""
+        return (f"--ld-path={self.lld}",) if self.lld else ()
+
     def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values, paths as strings."""
 

@@ -33,7 +33,7 @@ def inspect(prefix: pathlib.Path, source: str) -> Llvm:
     for file in (*(prefix / name for name in _NEEDED), tblgen):
         if not file.is_file():
             raise SourceUnavailable(f"{file} does not exist")
-    cache.remember("tblgen", tblgen, lambda: _run_tblgen(tblgen))
+    _run_tblgen(tblgen)
     config = (prefix / _NEEDED[0]).read_text("utf-8", "replace")
     version = re.search(r'^#define LLVM_VERSION_STRING "([^"]+)"', config, re.MULTILINE)
     if version is None:
@@ -118,7 +118,7 @@ def _revision(prefix: pathlib.Path) -> str | None:
     return match[1] if match else None
 
 
-def _run_tblgen(tblgen: pathlib.Path) -> str:
+def _run_tblgen(tblgen: pathlib.Path) -> None:
     if not os.access(tblgen, os.X_OK):
         raise SourceUnavailable(f"{tblgen} is not executable")
     try:
@@ -128,4 +128,3 @@ def _run_tblgen(tblgen: pathlib.Path) -> str:
     if result.returncode:
         lines = (result.stderr or result.stdout).strip().splitlines()
         raise SourceUnavailable(f"{tblgen} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
-    return result.stdout
