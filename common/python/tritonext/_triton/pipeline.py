@@ -1,0 +1,687 @@
+"""Where pipelines meet Triton: the stage hook, the pass additions of the backends, and the caches around them.
+
+Triton offers one slot, ``knobs.runtime.add_stages_inspection_hook``, and each backend adds its passes through names of
+its compiler module. :func:`install` puts a property over the slot and proxies over those names, once and only when the
+first pipeline is activated. All of it passes through unless a pipeline is active in the current context.
+
+While a kernel compiles under a pipeline, the hook first runs the stage functions of the backend *dry*, with a stand-in
+for the module and without LLVM, which gives the exact list of passes this target and these options run. The steps are
+matched against it, so an absent or ambiguous anchor is an error before any stage has run. The real stages then count
+their additions and act at the planned places.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import importlib
+import json
+import re
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from triton import knobs
+from triton._C.libtriton import amd, nvidia, passes
+from triton.backends.compiler import Language
+from triton.runtime import _async_compile, autotuner, jit
+
+from .. import activation
+from ..errors import (
+    AmbiguousAnchorError,
+    InternalError,
+    PipelineConflictError,
+    PipelineError,
+    UnknownAnchorError,
+    UnknownPassError,
+)
+from ..manifest import STAGES
+from ..pipeline import Anchor, PassRef, Pipeline, Step
+
+__all__ = ["Plan", "StageInfo", "install", "plan", "stock_anchors"]
+
+_SLOT = "add_stages_inspection_hook"
+_BACKEND_MODULES = ("triton.backends.nvidia.compiler", "triton.backends.amd.compiler")
+
+_lock = threading.RLock()
+_installed = False
+
+
+# --- what a stage runs -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StageInfo:
+    """What a step's callable learns about the compilation.
+
+    Attributes:
+        stage: Name of the stage; empty for a replaced pipeline.
+        target: Such as ``cuda:90`` or ``hip:gfx942``.
+        language: ``triton`` or ``gluon``.
+        backend: Triton's backend object.
+        options: The backend's parsed options.
+    """
+
+    stage: str
+    target: str
+    language: str
+    backend: Any
+    options: Any
+
+
+class _LeaveDryRun(BaseException):
+    """Ends a dry run where the stage turns to LLVM; not an Exception, so that stage code cannot catch it."""
+
+
+class _StandIn:
+    """Takes the place of modules, contexts and pass managers in a dry run: everything it is asked for is itself."""
+
+    def __getattr__(self, name: str) -> _StandIn:
+        return self
+
+    def __call__(self, *args: object, **kwargs: object) -> _StandIn:
+        return self
+
+
+_STAND_IN = _StandIn()
+
+
+class _DryRun:
+    """Records the names of the passes that a stage adds."""
+
+    dry = True
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def add(self, name: str, function: Callable, pm: object, args: tuple, kwargs: dict) -> None:
+        self.names.append(name)
+
+
+class _RealRun:
+    """Adds the passes of a stage, changed as planned."""
+
+    dry = False
+
+    def __init__(self, stage: _StagePlan) -> None:
+        self.stage = stage
+        self.position = 0
+
+    def add(self, name: str, function: Callable, pm: object, args: tuple, kwargs: dict) -> None:
+        position = self.position
+        names = self.stage.names
+        if position >= len(names) or names[position] != name:
+            self._diverged(name)
+        self.position += 1
+        edit = self.stage.edits.get(position)
+        if edit is None:
+            function(pm, *args, **kwargs)
+            return
+        for addition in edit.before:
+            addition(pm)
+        if edit.instead is not None:
+            for addition in edit.instead:
+                addition(pm)
+        elif not edit.disabled:
+            function(pm, *args, **kwargs)
+        for addition in edit.after:
+            addition(pm)
+
+    def finish(self) -> None:
+        if self.position != len(self.stage.names):
+            self._diverged("the end of the stage")
+
+    def _diverged(self, found: str) -> None:
+        names = self.stage.names
+        raise PipelineError(
+            "the stage does not run the passes it ran when the pipeline was planned",
+            where=f"stage {self.stage.name}, pass {self.position + 1}",
+            expected=names[self.position] if self.position < len(names) else "the end of the stage",
+            found=found,
+            hint="another stage hook of this process replaces the stage; deactivate one of the two",
+        )
+
+
+_run: ContextVar[_DryRun | _RealRun | None] = ContextVar("tritonext_stage_run", default=None)
+
+
+class _Passes:
+    """Proxy over a module of pass additions; a plain attribute access unless a stage runs under a plan."""
+
+    def __init__(self, real: Any, path: str) -> None:
+        self._real = real
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._real, name)
+        run = _run.get()
+        if run is None:
+            return value
+        if name.startswith("add_"):
+            anchor = f"{self._path}.{name.removeprefix('add_')}"
+            return lambda pm, *args, **kwargs: run.add(anchor, value, pm, args, kwargs)
+        if isinstance(value, types.ModuleType):
+            # Both `passes` and `nvidia.passes` are left out of the path.
+            return _Passes(value, self._path if name == "passes" else f"{self._path}.{name}".lstrip("."))
+        return value
+
+
+class _Real:
+    """Proxy over a module that a dry run must not reach."""
+
+    def __init__(self, real: Any, dry: Callable[[], object]) -> None:
+        self._real = real
+        self._dry = dry
+
+    def __getattr__(self, name: str) -> Any:
+        run = _run.get()
+        return getattr(self._real, name) if run is None or not run.dry else self._dry()
+
+
+def _leave_dry_run() -> object:
+    raise _LeaveDryRun
+
+
+def _instrument(real: Callable) -> Callable:
+    """Return Triton's instrumentation point, silent in a dry run."""
+
+    def instrument(*args: object, **kwargs: object) -> bool:
+        run = _run.get()
+        return False if run is not None and run.dry else real(*args, **kwargs)
+
+    return instrument
+
+
+@contextlib.contextmanager
+def _running(run: _DryRun | _RealRun) -> Iterator[None]:
+    token = _run.set(run)
+    try:
+        yield
+    finally:
+        _run.reset(token)
+
+
+def _dry_run(name: str, function: Callable) -> tuple[str, ...]:
+    """Return the names of the passes that the stage ``function`` adds, in order."""
+    run = _DryRun()
+    with _running(run), contextlib.suppress(_LeaveDryRun):
+        try:
+            function(_STAND_IN, {})
+        except Exception as error:
+            raise InternalError(
+                "the stage cannot be run dry with this release of triton",
+                where=f"stage {name}",
+                found=f"{type(error).__name__}: {error}",
+                hint="report it with the versions of triton and tritonext",
+            ) from error
+    return tuple(run.names)
+
+
+# --- planning --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Edit:
+    """What happens at one position of a stage."""
+
+    before: list[Callable] = field(default_factory=list)
+    after: list[Callable] = field(default_factory=list)
+    instead: list[Callable] | None = None
+    disabled: bool = False
+    by: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _StagePlan:
+    """The passes of one stage and the edits by position."""
+
+    name: str
+    names: tuple[str, ...]
+    edits: dict[int, _Edit] = field(default_factory=dict)
+    changes: list[tuple[int, str, str, str]] = field(default_factory=list)
+
+    def anchors(self) -> list[str]:
+        """Return the names of the stage, numbered where they repeat."""
+        total = {name: self.names.count(name) for name in self.names}
+        count: dict[str, int] = {}
+        result = []
+        for name in self.names:
+            count[name] = count.get(name, 0) + 1
+            result.append(f"{name}#{count[name]}" if total[name] > 1 else name)
+        return result
+
+    def position(self, anchor: Anchor, where: str) -> int:
+        """Return the position of ``anchor``.
+
+        Raises:
+            UnknownAnchorError: The stage does not run it, or not that often.
+            AmbiguousAnchorError: It repeats and the anchor does not say which.
+        """
+        positions = [index for index, name in enumerate(self.names) if name == anchor.name]
+        if not positions:
+            close = difflib.get_close_matches(anchor.name, sorted(set(self.names)), n=3)
+            raise UnknownAnchorError(
+                f"the stage runs no pass {anchor.name!r}",
+                where=where,
+                expected="one of the anchors below",
+                found=str(anchor),
+                details=self.anchors(),
+                hint=f"did you mean {' or '.join(close)}" if close else None,
+            )
+        if anchor.occurrence is None:
+            if len(positions) > 1:
+                raise AmbiguousAnchorError(
+                    f"the stage runs the pass {anchor.name!r} {len(positions)} times",
+                    where=where,
+                    expected=", ".join(f"{anchor.name}#{index + 1}" for index in range(len(positions))),
+                    found=str(anchor),
+                    hint="add the occurrence, counted from 1 or, from the end, -1",
+                )
+            return positions[0]
+        index = anchor.occurrence - 1 if anchor.occurrence > 0 else anchor.occurrence
+        try:
+            return positions[index]
+        except IndexError:
+            raise UnknownAnchorError(
+                f"the stage runs the pass {anchor.name!r} {len(positions)} times",
+                where=where,
+                expected=f"an occurrence up to {len(positions)}",
+                found=str(anchor),
+                details=self.anchors(),
+            ) from None
+
+
+@dataclass
+class Plan:
+    """The active pipelines matched against one compilation.
+
+    Attributes:
+        info: The compilation.
+        stages: Stages that run passes, with their edits.
+        wrappers: Wrapping steps by stage, innermost first.
+        replacements: Replacing steps by stage.
+        pipeline: The step that replaces the whole pipeline, if any.
+    """
+
+    info: StageInfo
+    stages: dict[str, _StagePlan]
+    wrappers: dict[str, list[Step]] = field(default_factory=dict)
+    replacements: dict[str, tuple[Step, str]] = field(default_factory=dict)
+    pipeline: tuple[Step, str] | None = None
+
+    def apply(self, stages: dict[str, Callable]) -> None:
+        """Edit Triton's table of stages in place."""
+        if self.pipeline is not None:
+            self._replace_table(stages, self.pipeline[0])
+        for name, stage in self.stages.items():
+            if stage.edits:
+                stages[name] = _planned(stages[name], stage)
+        for name, (step, _) in self.replacements.items():
+            stages[name] = functools.partial(_replaced, step.function, self._info(name))
+        for name, steps in self.wrappers.items():
+            for step in steps:
+                stages[name] = functools.partial(_wrapped, step.function, stages[name], self._info(name))
+
+    def _info(self, stage: str) -> StageInfo:
+        return StageInfo(stage, self.info.target, self.info.language, self.info.backend, self.info.options)
+
+    def _replace_table(self, stages: dict[str, Callable], step: Step) -> None:
+        first, last = next(iter(stages)), self.info.backend.binary_ext
+        replacement = step.function(types.MappingProxyType(dict(stages)), self._info(""))
+        names = list(replacement) if isinstance(replacement, Mapping) else None
+        if not names or names[0] != first or names[-1] != last:
+            raise PipelineError(
+                "the replaced pipeline is not a usable table of stages",
+                where=f"step replace_pipeline for {self.info.target}",
+                expected=f"a mapping of stage names to functions that begins with {first} and ends with {last}",
+                found=repr(replacement) if names is None else ", ".join(names) or "no stage",
+            )
+        for name, steps in self.wrappers.items():
+            if name not in names:
+                raise _unknown_stage(steps[0], names, self.info.target)
+        stages.clear()
+        stages.update(replacement)
+
+
+def _planned(inner: Callable, stage: _StagePlan) -> Callable:
+    def run_stage(source: object, metadata: dict) -> object:
+        run = _RealRun(stage)
+        with _running(run):
+            result = inner(source, metadata)
+        run.finish()
+        return result
+
+    return run_stage
+
+
+def _wrapped(function: Callable, inner: Callable, info: StageInfo, source: object, metadata: dict) -> object:
+    return function(inner, source, metadata, info)
+
+
+def _replaced(function: Callable, info: StageInfo, source: object, metadata: dict) -> object:
+    return function(source, metadata, info)
+
+
+def plan(
+    pipelines: Iterable[Pipeline], backend: Any, stages: Mapping[str, Callable], options: Any, language: Language
+) -> Plan:
+    """Match pipelines against the passes and stages that one compilation runs.
+
+    Args:
+        pipelines: Active pipelines, outer first.
+        backend: Triton's backend object.
+        stages: Its stock table of stages.
+        options: Its parsed options.
+        language: Front end of the kernel.
+
+    Raises:
+        UnknownAnchorError: A step names a pass or occurrence the stage does not run.
+        AmbiguousAnchorError: A step names a repeated pass without its occurrence.
+        PipelineConflictError: Two steps cannot both hold.
+        PipelineError: A step names a stage the backend does not have.
+    """
+    info = StageInfo("", backend.get_target_name(options), language.name.lower(), backend, options)
+    active = []
+    for pipeline in pipelines:
+        if info.language not in pipeline.languages:
+            continue
+        if pipeline.targets and info.target not in pipeline.targets:
+            activation.warn_unsupported(pipeline, info.target)
+            continue
+        active.append(pipeline)
+    steps = [(step, pipeline) for pipeline in active for step in pipeline.steps if step.applies(info.target)]
+    touched = {step.stage for step, _ in steps if step.anchor is not None}
+    result = Plan(
+        info,
+        {name: _StagePlan(name, _dry_run(name, stages[name])) for name in STAGES if name in touched & stages.keys()},
+    )
+    for step, pipeline in steps:
+        _enter(result, stages, step, f"pipeline {pipeline.name}, {step}, target {info.target}")
+    _check_replacements(result)
+    return result
+
+
+def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, where: str) -> None:
+    """Record one step in ``plan``, refusing it when an earlier one excludes it."""
+    if step.kind == "replace-pipeline":
+        if plan.pipeline is not None:
+            raise _conflict("the whole pipeline is replaced twice", plan.pipeline[1], where)
+        plan.pipeline = (step, where)
+        return
+    if step.anchor is None:
+        if plan.pipeline is None and step.stage not in stages:
+            raise _unknown_stage(step, stages, plan.info.target)
+        if step.kind == "wrap-stage":
+            plan.wrappers.setdefault(step.stage, []).append(step)
+        elif step.stage in plan.replacements:
+            raise _conflict("a stage is replaced twice", plan.replacements[step.stage][1], where)
+        else:
+            plan.replacements[step.stage] = (step, where)
+        return
+    if step.stage not in plan.stages:
+        raise _unknown_stage(step, stages, plan.info.target)
+    stage = plan.stages[step.stage]
+    position = stage.position(step.anchor, where)
+    edit = stage.edits.setdefault(position, _Edit())
+    additions = [_addition(ref, where) for ref in step.passes]
+    if step.kind == "before":
+        edit.before += additions
+    elif step.kind == "after":
+        edit.after += additions
+    else:
+        for kind, earlier in edit.by.items():
+            if (kind, step.kind) != ("disable", "disable"):
+                raise _conflict("a pass is replaced or disabled twice", earlier, where)
+        edit.by[step.kind] = where
+        if step.kind == "replace":
+            edit.instead = additions
+        else:
+            edit.disabled = True
+    stage.changes.append((position, step.kind, ", ".join(map(str, step.passes)), where))
+
+
+def _check_replacements(plan: Plan) -> None:
+    for name, (_, where) in plan.replacements.items():
+        if name in plan.stages and plan.stages[name].changes:
+            raise _conflict("a replaced stage has steps inside it", where, plan.stages[name].changes[0][3])
+    if plan.pipeline is not None:
+        inside = [change[3] for stage in plan.stages.values() for change in stage.changes]
+        inside += [where for _, where in plan.replacements.values()]
+        if inside:
+            raise _conflict("a replaced pipeline has steps inside it", plan.pipeline[1], inside[0])
+
+
+def _conflict(message: str, first: str, second: str) -> PipelineConflictError:
+    return PipelineConflictError(
+        message, where=second, found=f"already decided by {first}", hint="deactivate one of the two pipelines"
+    )
+
+
+def _unknown_stage(step: Step, stages: Iterable[str], target: str) -> PipelineError:
+    return PipelineError(
+        f"the backend has no stage {step.stage!r} here",
+        where=f"step {step}, target {target}",
+        expected=", ".join(stages),
+        found=step.stage,
+        hint="limit the step with targets=('cuda',) or targets=('hip',)",
+    )
+
+
+def _addition(ref: PassRef, where: str) -> Callable[[object], None]:
+    """Return the function that adds the pass to a pass manager."""
+    if not ref.stock:
+        function = getattr(passes.plugin, f"add_{ref.name}", None)
+        if function is None:
+            raise UnknownPassError(
+                f"the pass {ref.name!r} is not loaded",
+                where=where,
+                hint="call tritonext.load(…) of its extension before the kernel compiles",
+            )
+        options = [f"{key}={value}" for key, value in ref.options]
+        return lambda pm: function(pm, options)
+    function = stock_pass(ref.name)
+    if function is None:
+        close = difflib.get_close_matches(ref.name, stock_pass_names(), n=3)
+        raise UnknownPassError(
+            f"the installed triton has no pass {ref.name!r}",
+            where=where,
+            hint=f"did you mean {' or '.join(close)}" if close else None,
+        )
+    return lambda pm: function(pm, *ref.args)
+
+
+def stock_pass(name: str) -> Callable | None:
+    """Return upstream's function that adds the stock pass ``name``, an anchor name, or None."""
+    group, _, last = name.rpartition(".")
+    head, _, rest = group.partition(".")
+    module: Any = {"nvidia": nvidia.passes, "amd": amd.passes}.get(head)
+    module, path = (passes, group) if module is None else (module, rest)
+    for part in filter(None, path.split(".")):
+        module = getattr(module, part, None)
+    return getattr(module, f"add_{last}", None)
+
+
+@functools.cache
+def stock_pass_names() -> tuple[str, ...]:
+    """Return the anchor names of every stock pass of the installed wheel, sorted."""
+    names = []
+    for root, prefix in ((passes, ""), (nvidia.passes, "nvidia."), (amd.passes, "amd.")):
+        for group, module in vars(root).items():
+            if isinstance(module, types.ModuleType) and group != "plugin":
+                names += [f"{prefix}{group}.{name[4:]}" for name in vars(module) if name.startswith("add_")]
+    return tuple(sorted(names))
+
+
+def stock_table(backend: Any, options: Any, language: Language) -> dict[str, Callable]:
+    """Return the stage table of ``backend`` as it is with no pipeline active."""
+    stages: dict[str, Callable] = {}
+    with activation.use_stock(), knobs.runtime.scope():
+        knobs.runtime.add_stages_inspection_hook = None
+        backend.add_stages(stages, options, language)
+    return stages
+
+
+def stock_anchors(backend: Any, options: Any, language: Language) -> dict[str, list[str]]:
+    """Return the anchors of each stage that runs passes, in order, for one backend, its options and a language."""
+    install()
+    stages = stock_table(backend, options, language)
+    return {name: _StagePlan(name, _dry_run(name, stages[name])).anchors() for name in STAGES if name in stages}
+
+
+# --- the slot --------------------------------------------------------------------------------------------------------
+
+
+_chaining: ContextVar[bool] = ContextVar("tritonext_chaining", default=False)
+
+
+def _hook(*args: Any) -> tuple[str, str] | None:
+    """The stage hook while a pipeline is active: the key without arguments, the edit of the stage table with them.
+
+    A foreign hook may have stored this function and call it itself; it then answers for whatever is active at that
+    moment, and nothing while :class:`_Chained` is already asking.
+    """
+    state = None if _chaining.get() else activation.current()
+    if not args:
+        return ("", "") if state is None else state.answer
+    if state is not None:
+        backend, stages, options, language, _ = args
+        plan(state.pipelines, backend, stages, options, language).apply(stages)
+    return None
+
+
+class _Chained:
+    """The stage hook while a pipeline is active and a foreign hook sits in the slot."""
+
+    def __init__(self, foreign: Callable) -> None:
+        self.foreign = foreign
+
+    def __call__(self, *args: Any) -> tuple[str, str] | None:
+        state = activation.current()
+        token = _chaining.set(True)
+        try:
+            if not args:
+                key, specialization = self.foreign()
+                return (
+                    (key, specialization)
+                    if state is None
+                    else (key + state.answer[0], specialization + state.answer[1])
+                )
+            backend, stages, options, language, _ = args
+            # Matched against the stock table, applied to the foreign one, whose functions ours then run inside.
+            planned = None if state is None else plan(state.pipelines, backend, dict(stages), options, language)
+            self.foreign(*args)
+            if planned is not None:
+                planned.apply(stages)
+            return None
+        finally:
+            _chaining.reset(token)
+
+
+def _read_slot(self: Any) -> Callable | None:
+    foreign = self.__dict__.get(_SLOT)
+    if activation.current() is None:
+        return foreign
+    return _hook if foreign is None else _Chained(foreign)
+
+
+def _write_slot(self: Any, value: Callable | None) -> None:
+    # Saving and restoring the slot while a pipeline is active must not store ours as a foreign hook.
+    if value is _hook:
+        value = None
+    elif isinstance(value, _Chained):
+        value = value.foreign
+    self.__dict__[_SLOT] = value
+
+
+def _clear_slot(self: Any) -> None:
+    self.__dict__.pop(_SLOT, None)
+
+
+# --- the caches around a compilation ----------------------------------------------------------------------------------
+
+_PIPELINE_IN_KEY = re.compile(r'\("custom_pipeline", (?P<hash>[^)]*)\)')
+
+
+def _submit(original: Callable) -> Callable:
+    """Return ``AsyncCompileMode.submit`` that compiles in the pipeline of the submitting context.
+
+    Triton's key of a pending compilation does not cover the stage hook, so the pipeline is added to it.
+    """
+
+    @functools.wraps(original)
+    def submit(self: Any, key: str, compile_fn: Callable, finalize_fn: Callable, cleanup_fn: Callable) -> Any:
+        state = activation.current()
+        if state is not None:
+            key = f"{key}-{state.key}"
+        return original(self, key, functools.partial(activation.run_pinned, state, compile_fn), finalize_fn, cleanup_fn)
+
+    return submit
+
+
+def _preload(original: Callable) -> Callable:
+    """Return ``JITFunction.preload`` that refuses data recorded under other pipelines than the active ones."""
+
+    @functools.wraps(original)
+    def preload(self: Any, specialization_data: str) -> Any:
+        recorded = _PIPELINE_IN_KEY.search(json.loads(specialization_data)["key"])
+        hook = knobs.runtime.add_stages_inspection_hook
+        found, expected = recorded["hash"] if recorded else "", hook()[1] if hook is not None else ""
+        if found != expected and ("tritonext" in found or "tritonext" in expected):
+            raise PipelineError(
+                "the specialization was recorded under other pipelines than the active ones",
+                where=f"kernel {self.__name__}",
+                expected=expected or "no pipeline",
+                found=found or "no pipeline",
+                hint="activate the same pipelines around preload as around the launch that recorded it",
+            )
+        return original(self, specialization_data)
+
+    return preload
+
+
+def _tuned_configs(self: Any) -> dict:
+    """``Autotuner.cache``: what was tuned under one pipeline says nothing about another."""
+    state = activation.current()
+    if state is None:
+        return self.__dict__["cache"]
+    return self.__dict__.setdefault("_tritonext_caches", {}).setdefault(state.key, {})
+
+
+def _set_tuned_configs(self: Any, value: dict) -> None:
+    self.__dict__["cache"] = value
+
+
+def _tuning_key(original: Callable[[], str]) -> Callable[[], str]:
+    """Return the part of the autotuner's disk key that identifies the compiler, with the active pipeline in it."""
+
+    def triton_key() -> str:
+        state = activation.current()
+        return original() if state is None else f"{original()}-{state.key}"
+
+    return triton_key
+
+
+def install() -> None:
+    """Put the property over the hook slot and the proxies over the backends' names; later calls do nothing."""
+    global _installed
+    with _lock:
+        if _installed:
+            return
+        for name in _BACKEND_MODULES:
+            module = importlib.import_module(name)
+            module.passes = _Passes(module.passes, "")
+            module.ir = _Real(module.ir, lambda: _STAND_IN)
+            module.llvm = _Real(module.llvm, _leave_dry_run)
+            module.instrument = _instrument(module.instrument)
+            backend = name.split(".")[2]
+            setattr(module, backend, _Passes(getattr(module, backend), backend))
+        _async_compile.AsyncCompileMode.submit = _submit(_async_compile.AsyncCompileMode.submit)
+        jit.JITFunction.preload = _preload(jit.JITFunction.preload)
+        autotuner.Autotuner.cache = property(_tuned_configs, _set_tuned_configs)
+        autotuner.triton_key = _tuning_key(autotuner.triton_key)
+        knobs.runtime_knobs.add_stages_inspection_hook = property(_read_slot, _write_slot, _clear_slot)
+        _installed = True

@@ -1,0 +1,463 @@
+"""Pipelines as data: the changes an extension or a user makes to a backend's stock compilation.
+
+A :class:`Pipeline` is a list of steps. Each one names a place in the stock pipeline by *anchor*, a stage and a pass
+name with an occurrence, and says what happens there. Nothing here touches Triton: the steps are matched against the
+passes that the installed backend really runs when a kernel is compiled, and an anchor that is absent or ambiguous is
+an error then, before anything is stored.
+
+Composition. Active pipelines apply in order, outer before inner. Insertions at one anchor keep that order. Disabling a
+pass twice is one disabling. An insertion at a disabled or replaced pass holds: the anchor names a place in the stock
+order. Two replacements of one pass, replacing and disabling one pass, two replacements of one stage, a replaced stage
+with steps inside it, and a replaced pipeline with anything but wrapped stages are conflicts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from . import cachekey
+from .errors import OptionError, PipelineError, UnknownPassError
+from .manifest import STAGES, Manifest
+
+if TYPE_CHECKING:
+    from .registry import InstalledExtension
+
+__all__ = [
+    "Anchor",
+    "PassRef",
+    "Pipeline",
+    "Step",
+    "disable_pass",
+    "from_manifest",
+    "insert_after",
+    "insert_before",
+    "of_extension",
+    "replace_pass",
+    "replace_pipeline",
+    "replace_stage",
+    "wrap_stage",
+]
+
+_ANCHOR = re.compile(r"(?P<name>[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+)(#(?P<occurrence>-?[1-9][0-9]*))?")
+_EXTENSION_PASS = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A place in a stage: the name of a stock pass and which of its occurrences.
+
+    Attributes:
+        name: Upstream's Python path without ``passes.`` and ``add_``, such as ``ttgpuir.coalesce`` or
+            ``nvidia.ttnvgpuir.tma_lowering``.
+        occurrence: Counted from 1, or from the end when negative; None when the pass must run once in the stage.
+    """
+
+    name: str
+    occurrence: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Anchor:
+        """Read ``name`` or ``name#occurrence``.
+
+        Raises:
+            PipelineError: ``text`` is no anchor.
+        """
+        match = _ANCHOR.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise PipelineError(
+                "an anchor is malformed",
+                expected="a name such as ttgpuir.coalesce, with #1, #2, … or #-1 when the pass repeats",
+                found=repr(text),
+                hint="list the anchors with `tritonext pipeline --target cuda:90`",
+            )
+        occurrence = match["occurrence"]
+        return cls(match["name"], int(occurrence) if occurrence else None)
+
+    def __str__(self) -> str:
+        return self.name if self.occurrence is None else f"{self.name}#{self.occurrence}"
+
+
+@dataclass(frozen=True)
+class PassRef:
+    """A pass to add: one of an extension by its name, or a stock one by its anchor name.
+
+    Args:
+        name: ``layout_localize_stores`` for a pass of an extension, ``ttgpuir.prefetch`` for a stock pass.
+        options: Options of an extension pass. True and False become ``true`` and ``false``, sequences are joined by
+            commas.
+        args: Arguments of a stock pass after the pass manager, as upstream's ``add_…`` function takes them.
+        extension: Id of the extension that has the pass; found by the pass name when None.
+
+    Raises:
+        PipelineError: The name is malformed, or options and arguments are given to the wrong kind of pass.
+    """
+
+    name: str
+    options: Mapping[str, Any] | tuple[tuple[str, str], ...] = ()
+    args: tuple[Any, ...] = ()
+    extension: str | None = None
+
+    def __post_init__(self) -> None:
+        pairs = self.options.items() if isinstance(self.options, Mapping) else self.options
+        object.__setattr__(self, "options", tuple(sorted((str(key), _option_text(value)) for key, value in pairs)))
+        object.__setattr__(self, "args", tuple(self.args))
+        pattern = _ANCHOR if self.stock else _EXTENSION_PASS
+        if not pattern.fullmatch(self.name) or "#" in self.name:
+            raise PipelineError(
+                "the name of a pass is malformed",
+                expected="an extension pass such as layout_localize_stores, or a stock pass such as ttgpuir.prefetch",
+                found=repr(self.name),
+            )
+        if self.stock and self.options:
+            raise PipelineError(
+                "a stock pass takes positional arguments, not options",
+                where=f"pass {self.name}",
+                found=self.option_text,
+                hint="pass args=(…)",
+            )
+        if not self.stock and self.args:
+            raise PipelineError(
+                "a pass of an extension takes options, not positional arguments",
+                where=f"pass {self.name}",
+                found=repr(self.args),
+                hint="pass options={…}",
+            )
+
+    @property
+    def stock(self) -> bool:
+        """Whether the name is that of a pass of the installed Triton."""
+        return "." in self.name
+
+    @property
+    def option_text(self) -> str:
+        """The options as the pass reads them, ``key=value key=value``."""
+        return " ".join(f"{key}={value}" for key, value in self.options)
+
+    def __str__(self) -> str:
+        if self.stock:
+            return f"{self.name}({', '.join(map(repr, self.args))})" if self.args else self.name
+        return f"{self.name}{{{self.option_text}}}" if self.options else self.name
+
+
+def _option_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(_option_text(item) for item in value)
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change. Build it with the functions of this module, which check what they are given.
+
+    Attributes:
+        kind: ``before``, ``after``, ``replace``, ``disable``, ``wrap-stage``, ``replace-stage``, ``replace-pipeline``.
+        stage: Stage it changes; empty for a replaced pipeline.
+        anchor: Stock pass it refers to, for the kinds that name one.
+        passes: Passes it adds.
+        function: Callable of a stage or pipeline step.
+        function_key: What the cache key covers of that callable.
+        targets: Backends (``cuda``) or targets (``cuda:90``) it is for; empty for all.
+    """
+
+    kind: str
+    stage: str
+    anchor: Anchor | None = None
+    passes: tuple[PassRef, ...] = ()
+    function: Callable | None = field(default=None, compare=False)
+    function_key: str = ""
+    targets: tuple[str, ...] = ()
+
+    def applies(self, target: str) -> bool:
+        """Whether the step is for ``target``, such as ``cuda:90``."""
+        return not self.targets or target in self.targets or target.partition(":")[0] in self.targets
+
+    def __str__(self) -> str:
+        where = f"{self.stage} {self.anchor}" if self.anchor else self.stage
+        what = ", ".join(map(str, self.passes))
+        return {
+            "before": f"insert {what} before {where}",
+            "after": f"insert {what} after {where}",
+            "replace": f"replace {where} by {what}",
+            "disable": f"disable {where}",
+            "wrap-stage": f"wrap stage {where}",
+            "replace-stage": f"replace stage {where}",
+            "replace-pipeline": "replace the pipeline",
+        }[self.kind]
+
+
+def _pass_step(kind: str, stage: str, anchor: str, passes: Iterable[PassRef | str], targets: Iterable[str]) -> Step:
+    if stage not in STAGES:
+        raise PipelineError(
+            "only some stages run passes",
+            where=f"step at {stage} {anchor}",
+            expected="one of " + ", ".join(STAGES),
+            found=repr(stage),
+            hint="use wrap_stage or replace_stage for a stage that produces text or a binary",
+        )
+    refs = tuple(ref if isinstance(ref, PassRef) else PassRef(ref) for ref in passes)
+    if kind != "disable" and not refs:
+        raise PipelineError("a step adds no pass", where=f"{stage} {anchor}", hint="name at least one pass")
+    return Step(kind, stage, Anchor.parse(anchor), refs, targets=_targets(targets))
+
+
+def _targets(targets: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(targets, str):
+        raise PipelineError(
+            "targets is a sequence", expected="such as ('cuda', 'hip:gfx942')", found=repr(targets), hint="add a comma"
+        )
+    return tuple(targets)
+
+
+def insert_before(stage: str, anchor: str, *passes: PassRef | str, targets: Iterable[str] = ()) -> Step:
+    """Add ``passes`` in front of the stock pass at ``anchor``.
+
+    Args:
+        stage: ``ttir``, ``ttgir`` or ``llir``.
+        anchor: ``name`` or ``name#occurrence``, see :class:`Anchor`.
+        passes: Passes in the order they run; a text is a pass without options.
+        targets: Backends or targets the step is for; all when empty.
+
+    Raises:
+        PipelineError: The stage runs no passes, the anchor is malformed, or no pass is given.
+    """
+    return _pass_step("before", stage, anchor, passes, targets)
+
+
+def insert_after(stage: str, anchor: str, *passes: PassRef | str, targets: Iterable[str] = ()) -> Step:
+    """Add ``passes`` behind the stock pass at ``anchor``; arguments and errors as :func:`insert_before`."""
+    return _pass_step("after", stage, anchor, passes, targets)
+
+
+def replace_pass(stage: str, anchor: str, *passes: PassRef | str, targets: Iterable[str] = ()) -> Step:
+    """Run ``passes`` instead of the stock pass at ``anchor``; arguments and errors as :func:`insert_before`."""
+    return _pass_step("replace", stage, anchor, passes, targets)
+
+
+def disable_pass(stage: str, anchor: str, *, targets: Iterable[str] = ()) -> Step:
+    """Leave out the stock pass at ``anchor``; arguments and errors as :func:`insert_before`."""
+    return _pass_step("disable", stage, anchor, (), targets)
+
+
+def _function_step(kind: str, stage: str, function: Callable, key: str | None, targets: Iterable[str]) -> Step:
+    step = f"{kind} {stage}".rstrip()
+    if not callable(function):
+        raise PipelineError("a step needs a callable", where=step, found=repr(function))
+    content = cachekey.callable_key(function, step) if key is None else f"key {key}"
+    return Step(kind, stage, function=function, function_key=content, targets=_targets(targets))
+
+
+def wrap_stage(stage: str, function: Callable, *, key: str | None = None, targets: Iterable[str] = ()) -> Step:
+    """Call ``function(inner, source, metadata, info)`` in place of a stage; it returns the stage's result.
+
+    Args:
+        stage: Any stage of the backend, the text and binary ones included (``ptx``, ``cubin``, ``amdgcn``, ``hsaco``).
+        function: ``inner(source, metadata)`` runs the stage as it would have run; ``info`` is a
+            :class:`tritonext._triton.pipeline.StageInfo`. Of several wrappers the last one is outermost.
+        key: Text for the cache key, when the content of ``function`` cannot be followed.
+        targets: Backends or targets the step is for; all when empty.
+
+    Raises:
+        PipelineError: ``function`` is no callable, or its content is unknown and ``key`` is None.
+    """
+    return _function_step("wrap-stage", stage, function, key, targets)
+
+
+def replace_stage(stage: str, function: Callable, *, key: str | None = None, targets: Iterable[str] = ()) -> Step:
+    """Call ``function(source, metadata, info)`` instead of a stage; arguments and errors as :func:`wrap_stage`.
+
+    The replacement owes the metadata the stock stage writes: ``tensordesc_meta`` in ``ttgir``; ``shared``,
+    ``num_warps`` and the scratch sizes in ``llir``; ``name`` in ``ptx`` and ``amdgcn``.
+    """
+    return _function_step("replace-stage", stage, function, key, targets)
+
+
+def replace_pipeline(function: Callable, *, key: str | None = None, targets: Iterable[str] = ()) -> Step:
+    """Use the stages that ``function(stages, info)`` returns; arguments and errors as :func:`wrap_stage`.
+
+    ``stages`` maps each stock stage to its function of source and metadata, in order. The result must keep the first
+    stage's name, which is the form the front end produces, and end in the backend's binary.
+    """
+    return _function_step("replace-pipeline", "", function, key, targets)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Changes to the stock compilation, as data.
+
+    Args:
+        steps: What changes, in order.
+        name: Shown in messages and reports.
+        targets: Targets (``cuda:90``) the pipeline is made for; on others it changes nothing and says so once. Empty
+            for all.
+        languages: ``triton`` and ``gluon``, those whose kernels it changes.
+        extension: Id of the extension whose default pipeline this is. Of two active pipelines of one extension the
+            inner one holds.
+    """
+
+    steps: tuple[Step, ...] = ()
+    name: str = "pipeline"
+    targets: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ("triton", "gluon")
+    extension: str | None = None
+
+    def __post_init__(self) -> None:
+        steps = tuple(self.steps)
+        for step in steps:
+            if not isinstance(step, Step):
+                raise PipelineError(
+                    "a pipeline is made of steps",
+                    where=f"pipeline {self.name}",
+                    expected="what insert_after, disable_pass, wrap_stage and their like return",
+                    found=repr(step),
+                )
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "targets", tuple(self.targets))
+        object.__setattr__(self, "languages", tuple(self.languages))
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """Ids of the extensions whose content the result depends on, sorted."""
+        ids = {self.extension} | {ref.extension or _owner(ref) for ref in self._refs() if not ref.stock}
+        return tuple(sorted(identifier for identifier in ids if identifier))
+
+    def _refs(self) -> Iterable[PassRef]:
+        return (ref for step in self.steps for ref in step.passes)
+
+    def key(self) -> str:
+        """Return the text a compiled kernel's cache key covers: steps, options, order, and extension content.
+
+        Raises:
+            TritonextError: An extension the pipeline names is not installed or its files cannot be read.
+        """
+        return self._key
+
+    @functools.cached_property
+    def _key(self) -> str:
+        steps = [
+            [step.kind, step.stage, str(step.anchor), list(map(str, step.passes)), step.function_key, *step.targets]
+            for step in self.steps
+        ]
+        content = [cachekey.extension_digest(identifier) for identifier in self.extensions]
+        return cachekey.digest(json.dumps([steps, self.targets, self.languages, content]))
+
+    def prepare(self) -> None:
+        """Load every extension the pipeline needs and check the options of its passes.
+
+        Raises:
+            TritonextError: An extension is missing or refused.
+            OptionError: A pass rejects its options.
+        """
+        from . import loader
+
+        for identifier in self.extensions:
+            if identifier not in loader.loaded():
+                loader.load(identifier)
+        for ref in self._refs():
+            if not ref.stock and ref.options:
+                loader.loaded()[ref.extension or _owner(ref)].native.check_pass_options(ref.name, ref.option_text)
+
+
+def _owner(ref: PassRef) -> str:
+    """Return the id of the loaded or installed extension that has the pass."""
+    from . import loader, registry
+
+    names: list[str] = []
+    for library in loader.loaded().values():
+        if ref.name in library.native.plugin.passes:
+            return library.id
+        names += library.native.plugin.passes
+    for installed in registry.installed().values():
+        passes = [entry.name for entry in installed.manifest.passes]
+        if ref.name in passes:
+            return installed.id
+        names += passes
+    close = difflib.get_close_matches(ref.name, names, n=3)
+    raise UnknownPassError(
+        f"no extension has a pass {ref.name!r}",
+        expected=", ".join(sorted(set(names))) or "a pass of an extension; none is installed or loaded",
+        hint=f"did you mean {close[0]!r}" if close else "see `tritonext list`; a stock pass is named by its anchor",
+    )
+
+
+def of_extension(extension: InstalledExtension, **options: Any) -> Pipeline:
+    """Return the default pipeline of an installed extension.
+
+    The extension's package may define ``pipeline(**options)``; otherwise the manifest's default anchors are used and
+    ``options`` are options of its passes: each goes to every pass that has it.
+
+    Args:
+        extension: The installed extension.
+        options: Options, with underscores where a pass option has hyphens.
+
+    Raises:
+        OptionError: No pass of the extension accepts an option.
+    """
+    from . import loader
+
+    # Loaded first: importing the package may need the library, and the library's parser decides about the options.
+    native = loader.load(extension.id).native
+    custom = getattr(importlib.import_module(extension.manifest.package), "pipeline", None)
+    if callable(custom):
+        return custom(**options)
+    passes = [entry.name for entry in extension.manifest.passes if entry.position]
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in passes}
+    for key, value in options.items():
+        spelling = key.replace("_", "-")
+        refusals = []
+        for name in passes:
+            try:
+                native.check_pass_options(name, f"{spelling}={_option_text(value)}")
+            except OptionError as error:
+                refusals += error.details or (error.message,)
+            else:
+                chosen[name][spelling] = value
+        if not any(spelling in accepted for accepted in chosen.values()):
+            raise OptionError(
+                f"no pass of the extension {extension.id!r} accepts the option {key!r}",
+                found=f"{key}={value}",
+                details=refusals,
+                hint=f"see the options with `tritonext info {extension.id}`",
+            )
+    return from_manifest(extension.manifest, chosen)
+
+
+def from_manifest(manifest: Manifest, options: Mapping[str, Mapping[str, Any]] | None = None) -> Pipeline:
+    """Return the pipeline that places the passes of ``manifest`` at their default anchors.
+
+    Args:
+        manifest: Manifest of the extension.
+        options: Options by pass name.
+    """
+    options = options or {}
+    steps = [
+        _pass_step(
+            entry.position,
+            entry.stage,
+            anchor,
+            [PassRef(entry.name, options.get(entry.name, {}), extension=manifest.id)],
+            (backend,),
+        )
+        for entry in manifest.passes
+        if entry.position
+        for backend, anchor in entry.anchors
+    ]
+    return Pipeline(
+        tuple(steps), name=manifest.id, targets=manifest.targets, languages=("triton",), extension=manifest.id
+    )
+
+
+if __name__ == "__main__":
+    import sys
+
+    from tritonext.pipeline_cli import main
+
+    sys.exit(main())
