@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "AbiError",
     "AmbiguousAnchorError",
+    "DiagnosticError",
     "ExtensionError",
     "IncompatibleLibraryError",
     "InternalError",
@@ -91,6 +92,16 @@ class UnknownPassError(UserError):
 
 class OptionError(UserError):
     """An option of a pass, an extension or a command is unknown or has an unusable value."""
+
+
+class DiagnosticError(UserError):
+    """MLIR refused a module or a pass failed on it.
+
+    Attributes:
+        diagnostics: The messages, as ``tritonext._triton.ir.Diagnostic`` objects.
+    """
+
+    diagnostics: tuple = ()
 
 
 class PipelineError(UserError):
