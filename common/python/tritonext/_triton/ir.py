@@ -165,7 +165,7 @@ def run(manager: Any, module: Any, name: str = "<input>") -> list[Diagnostic]:
     with tempfile.TemporaryDirectory(prefix="tritonext-") as directory:
         # With a path set, the bindings write the reproducer there instead of dumping the module on standard error.
         variables = {
-            "TRITON_REPRODUCER_PATH": os.path.join(directory, "reproducer"),
+            "TRITON_REPRODUCER_PATH": f"{directory}/reproducer",
             "MLIR_ENABLE_DIAGNOSTICS": "warnings,remarks",
         }
         with capture_stderr() as captured, _environment(variables):
