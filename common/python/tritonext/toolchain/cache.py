@@ -107,13 +107,13 @@ def remember(kind: str, path: pathlib.Path, compute: Callable[[], Any], *also: s
 
     Args:
         kind: What is remembered; part of the key.
-        path: The file the value is about. Its real path, size and modification time are part of the key.
+        path: The file the value is about. Its paths, size and modification time are part of the key.
         compute: Called when nothing is remembered. What it raises is raised and not remembered.
         also: Further parts of the key.
     """
     real = path.resolve()
     status = real.stat()
-    key = json.dumps([_SCHEMA, kind, str(real), status.st_size, status.st_mtime_ns, *also])
+    key = json.dumps([_SCHEMA, kind, str(path), str(real), status.st_size, status.st_mtime_ns, *also])
     memo = root() / "facts" / f"{kind}-{digest(key)}.json"
     try:
         stored = json.loads(memo.read_text("utf-8"))

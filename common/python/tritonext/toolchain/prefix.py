@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
-import subprocess
 
 from tritonext import env, versions
 from tritonext.errors import ToolchainError
 
 from . import cache
 from .model import Llvm, SourceUnavailable
+from .process import run
 
 __all__ = ["abi_overlay", "inspect", "pointed"]
 
@@ -119,12 +118,7 @@ def _revision(prefix: pathlib.Path) -> str | None:
 
 
 def _run_tblgen(tblgen: pathlib.Path) -> None:
-    if not os.access(tblgen, os.X_OK):
-        raise SourceUnavailable(f"{tblgen} is not executable")
-    try:
-        result = subprocess.run([tblgen, "--version"], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SourceUnavailable(f"{tblgen} does not run: {error}") from None
+    result = run([tblgen, "--version"], timeout=60)
     if result.returncode:
         lines = (result.stderr or result.stdout).strip().splitlines()
         raise SourceUnavailable(f"{tblgen} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
