@@ -303,7 +303,7 @@ def parse_diagnostics(output: str, name: str | None = None) -> list[Diagnostic]:
         match = _DIAGNOSTIC.match(line)
         if match is None:
             if found and line.strip():
-                found[-1]["message"] += "\n" + line
+                found[-1]["message"] += "\n" + line.rstrip()
             continue
         file = match["parsed"] or match["file"]
         if file and name is not None and re.search(r"/tritonext-[^/]*/input\.mlir$", file):
@@ -311,7 +311,7 @@ def parse_diagnostics(output: str, name: str | None = None) -> list[Diagnostic]:
         found.append(
             {
                 "severity": match["severity"],
-                "message": match["message"],
+                "message": match["message"].rstrip(),
                 "file": file or match["other"],
                 "line": int(match["parsed_line"] or match["line"] or 0),
                 "column": int(match["parsed_column"] or match["column"] or 0),

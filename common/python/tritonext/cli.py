@@ -1,0 +1,161 @@
+"""The command ``tritonext``. Each subcommand lives in the module it is about and is imported when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .errors import ExtensionError, TritonextError
+
+if TYPE_CHECKING:
+    from .registry import InstalledExtension
+
+__all__ = ["main"]
+
+# Module whose `main` implements each subcommand, and its summary.
+_COMMANDS = {
+    "pipeline": ("pipeline", "show stock pipelines with their anchors, and what active pipelines change"),
+    "explain": ("explain", "compile a kernel and show what each pass changed, with remarks and resources"),
+    "opt": ("opt", "run passes by name on textual IR"),
+    "abi": ("abi", "compare the class layouts of a plugin with libtriton's"),
+    "toolchain": ("toolchain.__main__", "find or provide clang, LLVM headers and mlir-tblgen"),
+}
+
+_EXAMPLES = """\
+examples:
+  tritonext list
+  tritonext pipeline --target cuda:90
+  tritonext explain kernel.py::matmul --target cuda:90
+  tritonext opt kernel.ttgir --pass ttgpuir.coalesce
+  tritonext toolchain
+"""
+
+_LIST_EXAMPLES = """\
+examples:
+  tritonext list
+  tritonext list --json
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: Command line without the program's name; the process's own when None.
+
+    Returns:
+        The exit status: 0, 1 after an error of tritonext, 2 after a wrong command line.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser()
+    # Everything after the subcommand is its own, including --help, so only what comes before it is parsed here.
+    if arguments and arguments[0] in _COMMANDS:
+        return _delegate(arguments[0], arguments[1:])
+    options = parser.parse_args(arguments)
+    if options.version:
+        from . import __version__
+
+        print(f"tritonext {__version__}")
+        return 0
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    return _guarded(lambda: _list(options.json))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tritonext",
+        description="Compiler extensions for the stock Triton wheel.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    listing = commands.add_parser(
+        "list",
+        help="list the installed extensions",
+        description="List the installed extensions, without importing or loading any.",
+        epilog=_LIST_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    listing.add_argument("--json", action="store_true", help="print machine-readable JSON")
+    for name, (_, summary) in _COMMANDS.items():
+        commands.add_parser(name, help=summary)
+    return parser
+
+
+def _delegate(name: str, arguments: list[str]) -> int:
+    def run() -> int:
+        try:
+            module = importlib.import_module(f".{_COMMANDS[name][0]}", __package__)
+        except ModuleNotFoundError as error:
+            raise ExtensionError(
+                f"`tritonext {name}` needs a module that is not installed",
+                expected=f"an importable module {error.name}",
+                hint="install tritonext with its dependencies: `pip install --force-reinstall tritonext`",
+            ) from error
+        return module.main(arguments)
+
+    return _guarded(run)
+
+
+def _guarded(function: Callable[[], int]) -> int:
+    """Call a subcommand and print errors of tritonext as text instead of a traceback."""
+    try:
+        return function()
+    except TritonextError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough.
+        sys.stderr.close()
+        return 1
+
+
+def _list(as_json: bool) -> int:
+    from . import registry
+
+    found = registry.scan()
+    if as_json:
+        print(json.dumps([_record(extension) for extension in found.extensions.values()], indent=2))
+    else:
+        rows = [("id", "version", "passes", "dialects", "ops", "triton", "state")]
+        for extension in found.extensions.values():
+            record = _record(extension)
+            counts = [str(len(record[key])) for key in ("passes", "dialects", "ops")]
+            rows.append((extension.id, extension.version, *counts, record["triton"] or "-", record["state"]))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        if len(rows) > 1:
+            for row in rows:
+                print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        elif not found.broken:
+            print("no extension is installed")
+    for identifier, error in found.broken.items():
+        print(f"error: the extension {identifier!r} is broken: {error}", file=sys.stderr)
+    return 1 if found.broken else 0
+
+
+def _record(extension: InstalledExtension) -> dict:
+    manifest = extension.manifest
+    try:
+        triton, state = extension.stamp.triton, "ok" if extension.library.is_file() else "library missing"
+    except TritonextError as error:
+        triton, state = None, error.message
+    return {
+        "id": manifest.id,
+        "version": manifest.version,
+        "description": manifest.description,
+        "distribution": extension.distribution,
+        "requires": [str(requirement) for requirement in manifest.requires],
+        "targets": list(manifest.targets),
+        "passes": [entry.flag for entry in manifest.passes],
+        "dialects": [entry.name for entry in manifest.dialects],
+        "ops": [entry.name for entry in manifest.ops],
+        "triton": triton,
+        "state": state,
+    }
