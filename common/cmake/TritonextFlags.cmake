@@ -34,7 +34,7 @@ function(tritonext_define_flags)
     target_compile_options(tritonext_extension INTERFACE "-ffile-prefix-map=${directory}=llvm")
   endforeach()
   target_link_options(tritonext_extension INTERFACE
-    -Wl,--no-undefined -Wl,--as-needed -Wl,--gc-sections -Wl,-z,now -Wl,-z,relro
+    -Wl,--build-id=sha1 -Wl,--no-undefined -Wl,--as-needed -Wl,--gc-sections -Wl,-z,now -Wl,-z,relro
     "-Wl,--version-script=${TRITONEXT_ROOT}/cmake/Exports.map")
   set_property(TARGET tritonext_extension PROPERTY INTERFACE_LINK_DEPENDS "${TRITONEXT_ROOT}/cmake/Exports.map")
 

@@ -3,7 +3,8 @@
 function(tritonext_tablegen target source output)
   cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/include" OUTPUT_VARIABLE relative)
   cmake_path(GET relative PARENT_PATH directory)
-  set(output "${CMAKE_CURRENT_BINARY_DIR}/include/${directory}/${output}")
+  set(name "${directory}/${output}")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/include/${name}")
   set(includes "${CMAKE_CURRENT_SOURCE_DIR}/include" "${TRITONEXT_TRITON_INCLUDE}" ${TRITONEXT_INCLUDE_DIRS})
   list(TRANSFORM includes PREPEND "-I")
   add_custom_command(
@@ -11,7 +12,7 @@ function(tritonext_tablegen target source output)
     COMMAND "${TRITONEXT_MLIR_TBLGEN}" ${ARGN} "${source}" ${includes} --write-if-changed -o "${output}" -d "${output}.d"
     DEPENDS "${source}" "${TRITONEXT_MLIR_TBLGEN}"
     DEPFILE "${output}.d"
-    COMMENT "Generating ${directory}/${output}" VERBATIM)
+    COMMENT "Generating ${name}" VERBATIM)
   target_sources(${target} PRIVATE "${output}")
 endfunction()
 

@@ -8,7 +8,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <dlfcn.h>
+#include <link.h>
 #include <string>
 #include <vector>
 
@@ -26,17 +26,21 @@ struct Collector {
 
 thread_local Collector collector;
 
-/// Returns the directory of the installed Triton package, with a trailing slash.
+/// Returns the directory of the installed Triton package, with a trailing slash; empty when it cannot be told.
 llvm::StringRef tritonRoot() {
   static const std::string root = [] {
-    Dl_info info;
-    // Any function of libtriton names the file <root>/_C/libtriton.so.
-    auto *function = static_cast<InFlightDiagnostic (*)(Location)>(&emitError);
-    if (!dladdr(reinterpret_cast<void *>(function), &info) || !info.dli_fname)
-      return std::string();
-    llvm::StringRef path = info.dli_fname;
-    path = path.rsplit('/').first.rsplit('/').first;
-    return path.empty() ? std::string() : path.str() + "/";
+    std::string found;
+    // dladdr would do, but its symbol version is newer than the systems that Triton's wheel runs on.
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t, void *result) {
+          llvm::StringRef path = info->dlpi_name;
+          if (!path.consume_back("_C/libtriton.so"))
+            return 0;
+          *static_cast<std::string *>(result) = path.str();
+          return 1;
+        },
+        &found);
+    return found;
   }();
   return root;
 }

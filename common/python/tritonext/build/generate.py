@@ -6,7 +6,9 @@ import json
 import pathlib
 from collections.abc import Iterator
 
-from .. import manifest, toolchain
+from .. import manifest
+from .._triton import wheel
+from ..toolchain import libtriton
 from .cmake import write_if_changed
 
 __all__ = ["plugin_table"]
@@ -27,7 +29,7 @@ def plugin_table(pyproject: pathlib.Path, out: pathlib.Path) -> manifest.Manifes
         ToolchainError: The LLVM commit of the installed Triton is not known.
     """
     entry = manifest.load(pyproject)
-    text = "\n".join(_table(entry, pyproject, toolchain.find().llvm_commit)) + "\n"
+    text = "\n".join(_table(entry, pyproject, libtriton.llvm_commit(wheel.installed()))) + "\n"
     write_if_changed(out / "PluginTable.inc", text)
     return entry
 

@@ -1,0 +1,134 @@
+"""Turn the wheel of a plain CMake build into a checked, stamped and tagged extension wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from .. import abi, registry, toolchain, versions
+from .._triton import wheel as triton_wheel
+from ..errors import ExtensionError, ToolchainError
+from ..manifest import Manifest
+from . import audit, symbols
+
+__all__ = ["ABI_FILE", "finish", "pack", "unpack"]
+
+ABI_FILE = "_abi.json.xz"
+"""File name of the library's layout table inside its package."""
+
+# The earliest time a zip archive can hold; a fixed one makes equal builds equal files.
+_EPOCH = 315532800
+
+
+def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
+    """Check the library of ``wheel``, add its metadata, and write the finished wheel.
+
+    Args:
+        wheel: The wheel as scikit-build-core made it.
+        manifest: The extension's manifest.
+        build: CMake's build directory, which holds the unstripped library and its object files.
+        out: Directory of the finished wheel.
+
+    Returns:
+        The finished wheel.
+
+    Raises:
+        AbiError: The library disagrees with libtriton, or its symbols break a rule.
+        ToolchainError: There is no tool to remove debug information with.
+        ExtensionError: The wheel is larger than allowed.
+    """
+    pins = versions.load()["wheel"]
+    tools = toolchain.find()
+    host = triton_wheel.installed()
+    built = build / manifest.library
+    report = abi.check_plugin(built)
+
+    tree = unpack(wheel)
+    package = tree / manifest.package
+    library = package / manifest.library
+    _strip(tools.strip, built, library)
+    symbols.check(library, host.library, build)
+    (package / registry.MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
+    stamp = {
+        "schema": registry.STAMP_SCHEMA,
+        "id": manifest.id,
+        "version": manifest.version,
+        "triton": host.version,
+        "plugin_api": host.plugin_api,
+        "llvm_commit": tools.llvm_commit,
+        "headers": tools.headers_version,
+        "compiler": symbols.compiler(built),
+        "library": manifest.library,
+        "library_sha256": hashlib.sha256(library.read_bytes()).hexdigest(),
+        "abi": report.summary(),
+    }
+    (package / registry.STAMP_FILE).write_text(json.dumps(stamp, indent=2) + "\n", encoding="utf-8")
+    (package / ABI_FILE).write_bytes(report.table())
+
+    tag = audit.platform_tag(pack(tree, wheel), library, pins["platform"], build)
+    _retag(tree, tag)
+    finished = pack(tree, out / re.sub(r"linux_\w+(?=\.whl$)", tag, wheel.name))
+    size, limit = finished.stat().st_size, pins["size-limit"]
+    if size > limit:
+        finished.unlink()
+        raise ExtensionError(
+            "the wheel is larger than an extension may be",
+            where=finished.name,
+            expected=f"at most {limit:,} bytes",
+            found=f"{size:,} bytes, of which {library.stat().st_size:,} are the library before compression",
+            hint="look for large templates and data; `size-limit` in versions.toml holds the limit",
+        )
+    return finished
+
+
+def unpack(wheel: pathlib.Path) -> pathlib.Path:
+    """Unpack ``wheel`` into a new directory beside it, checking its hashes, and return the directory."""
+    from wheel.wheelfile import WheelFile
+
+    tree = wheel.with_suffix(".tree")
+    with WheelFile(wheel) as archive:
+        archive.extractall(tree)
+    return tree
+
+
+def pack(tree: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
+    """Pack ``tree`` into ``wheel`` with a fresh RECORD; equal trees give equal files."""
+    from wheel.wheelfile import WheelFile
+
+    epoch = int(os.environ.get("SOURCE_DATE_EPOCH", _EPOCH))
+    for path in tree.rglob("*"):
+        os.utime(path, (epoch, epoch))
+        path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
+    wheel.parent.mkdir(parents=True, exist_ok=True)
+    with WheelFile(wheel, "w") as archive:
+        archive.write_files(str(tree))
+    return wheel
+
+
+def _retag(tree: pathlib.Path, platform: str) -> None:
+    """Replace the platform of the tags in the WHEEL file."""
+    (path,) = tree.glob("*.dist-info/WHEEL")
+    path.write_text(re.sub(r"(?m)^(Tag: \S+-\S+-)\S+$", rf"\g<1>{platform}", path.read_text("utf-8")), encoding="utf-8")
+
+
+def _strip(tool: pathlib.Path | None, source: pathlib.Path, target: pathlib.Path) -> None:
+    if tool is None:
+        raise ToolchainError(
+            "debug information cannot be removed from the library",
+            expected="a program strip or llvm-strip",
+            hint="install binutils",
+        )
+    done = subprocess.run(
+        [tool, "--strip-all", "-o", target, source], capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode:
+        raise ToolchainError(
+            "debug information could not be removed from the library",
+            where=source.name,
+            found=done.stderr.strip() or f"exit status {done.returncode}",
+            hint=f"check that {tool} works",
+        )
