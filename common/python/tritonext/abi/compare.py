@@ -1,0 +1,293 @@
+"""Compares the layout tables of a plugin and of libtriton."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tritonext import versions
+
+from .dwarf import Layout, is_local
+from .table import Function, Table
+
+__all__ = ["Mismatch", "Problem", "Report", "Uncovered", "compare"]
+
+_STANDARD = re.compile(r"(std|__gnu_cxx)::")
+_CLANG = re.compile(r"\bclang version (\d+)")
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A type on which the two sides disagree.
+
+    Attributes:
+        type: Qualified name.
+        reasons: One sentence for each difference, naming the member, function or enumerator.
+        plugin: The plugin's layout, as lines.
+        host: The layout in libtriton, as lines.
+    """
+
+    type: str
+    reasons: tuple[str, ...]
+    plugin: tuple[str, ...]
+    host: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A reason to refuse the plugin that is not a type: its compiler, its symbols, its identities."""
+
+    kind: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Uncovered:
+    """A type of the plugin that could not be compared.
+
+    Attributes:
+        type: Qualified name.
+        reason: ``declared`` when libtriton's debug information only declares it, ``absent`` when it never mentions it.
+        functions: How many of its member functions both sides mention.
+        moved: How many of those stand on another line of the source, a sign of another header.
+    """
+
+    type: str
+    reason: str
+    functions: int = 0
+    moved: int = 0
+
+
+@dataclass
+class Report:
+    """The outcome of a check.
+
+    Attributes:
+        compared: Types defined in both debug infos and compared.
+        members, slots, enumerators: How many of each those comparisons covered. Virtual functions of classes that
+            libtriton only declares count as well.
+        mismatches: Types that differ.
+        problems: Other reasons to refuse.
+        standard: Standard-library types whose spelling differs between two libstdc++ releases while every scalar in
+            them is at the same place; they are among those compared.
+        uncovered: The plugin's types that could not be compared.
+        local: Types private to one translation unit, which no other library can see.
+        host_only: Types only libtriton defines.
+        symbols: Undefined symbols of the plugin that were looked up.
+        identity: What the native self-test answered, or None when it did not run.
+        notes: What the check had to do differently, for the reader.
+    """
+
+    compared: int = 0
+    members: int = 0
+    slots: int = 0
+    enumerators: int = 0
+    mismatches: list[Mismatch] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    standard: list[str] = field(default_factory=list)
+    uncovered: list[Uncovered] = field(default_factory=list)
+    local: int = 0
+    host_only: int = 0
+    symbols: int = 0
+    identity: dict | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing speaks against loading the plugin."""
+        return not self.mismatches and not self.problems
+
+    def stamp(self) -> dict[str, int]:
+        """Return the counts that the build stamp of a wheel carries."""
+        return {"compared": self.compared, "mismatches": len(self.mismatches), "uncovered": len(self.uncovered)}
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as JSON values."""
+        return {
+            "ok": self.ok,
+            **self.stamp(),
+            "members": self.members,
+            "slots": self.slots,
+            "enumerators": self.enumerators,
+            "standard": self.standard,
+            "local": self.local,
+            "host_only": self.host_only,
+            "symbols": self.symbols,
+            "identity": self.identity,
+            "notes": self.notes,
+            "mismatched": [vars(mismatch) for mismatch in self.mismatches],
+            "problems": [vars(problem) for problem in self.problems],
+            "uncovered_types": [vars(uncovered) for uncovered in self.uncovered],
+        }
+
+
+def compare(plugin: Table, host: Table) -> Report:
+    """Compare every type that both tables define, and list what only one has.
+
+    A type with several definitions on one side agrees when each of the plugin's equals one of the host's.
+    """
+    report = Report()
+    for producer in plugin.producers:
+        problem = _compiler_problem(producer)
+        if problem is not None and problem not in report.problems:
+            report.problems.append(problem)
+    for name in sorted(plugin.types):
+        if is_local(name):
+            report.local += 1
+        elif name in host.types:
+            _compare_type(report, name, plugin, host)
+        else:
+            report.uncovered.append(_uncovered(report, name, plugin, host))
+    report.host_only = len(host.types.keys() - plugin.types.keys())
+    return report
+
+
+def _compiler_problem(producer: str) -> Problem | None:
+    minimum = versions.load()["clang"]["minimum"]
+    found = _CLANG.search(producer)
+    if found and int(found[1]) >= minimum:
+        return None
+    return Problem(
+        "compiler",
+        f"compiled by {producer.split(' -')[0]!r}: trait and interface identities come from the compiler's spelling "
+        f"of type names, and only clang {minimum} or newer spells them as libtriton does",
+        "build with the clang++ that `tritonext toolchain` names",
+    )
+
+
+def _compare_type(report: Report, name: str, plugin: Table, host: Table) -> None:
+    theirs = host.types[name]
+    report.compared += 1
+    for mine in plugin.types[name]:
+        report.members += len(mine.members) + len(mine.bases)
+        report.slots += len(mine.vtable)
+        report.enumerators += len(mine.enumerators)
+        if mine in theirs:
+            continue
+        if _STANDARD.match(name) and mine.kind != "enum":
+            flat = tuple(_flatten(name, mine, plugin))
+            if any(
+                mine.size == other.size and flat == tuple(_flatten(name, other, host))
+                for other in theirs
+                if other.kind == mine.kind
+            ):
+                if name not in report.standard:
+                    report.standard.append(name)
+                continue
+        reasons, other = min(
+            ((tuple(_differences(mine, other)), other) for other in theirs), key=lambda each: len(each[0])
+        )
+        report.mismatches.append(Mismatch(name, reasons, tuple(_lines(mine)), tuple(_lines(other))))
+
+
+def _uncovered(report: Report, name: str, plugin: Table, host: Table) -> Uncovered:
+    declared = host.functions.get(name)
+    if declared is None:
+        return Uncovered(name, "absent")
+    mine: dict[str, Function] = plugin.functions.get(name, {})
+    shared = sorted(mine.keys() & declared.keys())
+    reasons = []
+    for function in shared:
+        slot, other = mine[function][0], declared[function][0]
+        report.slots += max(slot, other) >= 0
+        if slot != other:
+            reasons.append(f"virtual function {function} has {_slot(slot)}, in libtriton {_slot(other)}")
+    if reasons:
+        lines = [tuple(f"{_slot(table[key][0])}: {key}" for key in shared) for table in (mine, declared)]
+        report.mismatches.append(Mismatch(name, tuple(reasons), *lines))
+    moved = sum(mine[function][1] != declared[function][1] for function in shared)
+    return Uncovered(name, "declared", len(shared), moved)
+
+
+def _slot(slot: int) -> str:
+    return f"vtable slot {slot}" if slot >= 0 else "no vtable slot"
+
+
+def _differences(mine: Layout, other: Layout) -> Iterator[str]:
+    """Say each way in which the plugin's layout differs from libtriton's."""
+    for label, left, right in (
+        ("kind", mine.kind, other.kind),
+        ("size", mine.size, other.size),
+        ("alignment", mine.alignment, other.alignment),
+        ("underlying type", mine.underlying, other.underlying),
+    ):
+        if left != right:
+            yield f"{label} is {left}, in libtriton {right}"
+    yield from _pairs("base class", dict(mine.bases), dict(other.bases), _offset)
+    yield from _pairs("enumerator", dict(mine.enumerators), dict(other.enumerators), str)
+    yield from _pairs(
+        "virtual function",
+        {name: slot for slot, name in mine.vtable},
+        {name: slot for slot, name in other.vtable},
+        _slot,
+    )
+    left = {name: rest for name, *rest in mine.members}
+    right = {name: rest for name, *rest in other.members}
+    yield from _pairs("member", left, right, lambda rest: _place(*rest))
+    if list(left) != list(right) and left.keys() == right.keys():
+        yield "members are declared in another order"
+
+
+def _pairs(what: str, mine: dict, other: dict, show) -> Iterator[str]:
+    for name in [*mine, *(key for key in other if key not in mine)]:
+        if name not in other:
+            yield f"{what} {name!r} ({show(mine[name])}) is in the plugin only"
+        elif name not in mine:
+            yield f"{what} {name!r} ({show(other[name])}) is in libtriton only"
+        elif mine[name] != other[name]:
+            yield f"{what} {name!r} is {show(mine[name])}, in libtriton {show(other[name])}"
+
+
+def _offset(offset: int) -> str:
+    return f"at byte {offset}" if offset >= 0 else "virtual"
+
+
+def _place(position: int, width: int, spelling: str) -> str:
+    byte, bit = divmod(position, 8)
+    where = f"at byte {byte}" + (f" bit {bit}" if bit or width else "") + (f", {width} bits" if width else "")
+    return f"{where}, {spelling}"
+
+
+def _lines(layout: Layout) -> Iterable[str]:
+    """Show a layout, one line for each part."""
+    yield f"{layout.kind}, {layout.size} bytes" + (f", alignment {layout.alignment}" if layout.alignment else "")
+    for name, offset in layout.bases:
+        yield f"  base {name} {_offset(offset)}"
+    for name, position, width, spelling in layout.members:
+        yield f"  {name or '(unnamed)'} {_place(position, width, spelling)}"
+    for slot, name in layout.vtable:
+        yield f"  virtual {name}" + (f" in {_slot(slot)}" if slot >= 0 else "")
+    for name, value in layout.enumerators:
+        yield f"  {name} = {value}"
+
+
+_POINTER = re.compile(r"(\*|&|&&|::\*)$")
+
+
+def _flatten(name: str, layout: Layout, table: Table, base: int = 0, active: tuple[str, ...] = ()) -> Iterator[tuple]:
+    """Yield place and type of each scalar in a layout, whichever base or member class holds it.
+
+    Releases of libstdc++ move members between helper bases without moving a byte, and add ``const`` to pointees. An
+    object of either release is the same object to both.
+    """
+    for parent, offset in layout.bases:
+        if offset < 0:
+            yield base, 0, f"virtual {parent}"
+        else:
+            yield from _expand(parent, base + 8 * offset, 0, table, (*active, name))
+    for _, position, width, spelling in layout.members:
+        yield from _expand(spelling, base + position, width, table, (*active, name))
+
+
+def _expand(spelling: str, position: int, width: int, table: Table, active: tuple[str, ...]) -> Iterator[tuple]:
+    spelling = spelling.removesuffix(" const").removesuffix(" volatile")
+    if _POINTER.search(spelling):
+        yield position, width, "pointer"
+        return
+    variants = table.types.get(spelling, ())
+    if len(variants) == 1 and variants[0].kind == "class" and spelling not in active:
+        yield from _flatten(spelling, variants[0], table, position, active)
+    else:
+        yield position, width, spelling

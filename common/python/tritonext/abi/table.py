@@ -1,0 +1,171 @@
+"""The layout table of a library: what its debug information says about every type, in a form that can be kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import pathlib
+import tempfile
+from dataclasses import dataclass, field
+
+from tritonext import env
+from tritonext.errors import AbiError
+
+from .dwarf import DebugInfo, Layout
+from .elf import open_library
+
+__all__ = ["SCHEMA", "Function", "Table", "cached", "extract"]
+
+SCHEMA = 1
+"""Version of the stored form; a table of another version is extracted again."""
+
+_CPLUSPLUS = frozenset({0x04, 0x1A, 0x21, 0x2B, 0x2C, 0x3A})
+
+Function = tuple[int, int]
+"""The vtable slot of a member function (-1 for none) and the line of its declaration."""
+
+
+@dataclass
+class Table:
+    """Everything the comparison needs from one library.
+
+    Attributes:
+        build_id: GNU build id of the library, or an empty string.
+        producers: The compilers of its C++ units, as they describe themselves.
+        types: For each type, by qualified name, its definitions; more than one when units disagree.
+        functions: For each class, its member functions by linkage name, as far as units mention them.
+    """
+
+    build_id: str
+    producers: tuple[str, ...]
+    types: dict[str, tuple[Layout, ...]] = field(default_factory=dict)
+    functions: dict[str, dict[str, Function]] = field(default_factory=dict)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to ``path`` (``.json.xz``) so that no reader sees half of it."""
+        path = pathlib.Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = {
+            "schema": SCHEMA,
+            "build_id": self.build_id,
+            "producers": self.producers,
+            "types": self.types,
+            "functions": self.functions,
+        }
+        data = lzma.compress(json.dumps(content, separators=(",", ":"), sort_keys=True).encode(), preset=1)
+        handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            # mkstemp makes private files; the table goes into a wheel and into caches that users may share.
+            pathlib.Path(name).chmod(0o644)
+            pathlib.Path(name).replace(path)
+        except BaseException:
+            pathlib.Path(name).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Table:
+        """Read a table written by :meth:`save`.
+
+        Raises:
+            AbiError: The file cannot be read, is damaged, or has another schema.
+        """
+        try:
+            content = json.loads(lzma.decompress(pathlib.Path(path).read_bytes()))
+            if content["schema"] != SCHEMA:
+                raise ValueError(f"schema {content['schema']} instead of {SCHEMA}")
+            return cls(
+                content["build_id"],
+                tuple(content["producers"]),
+                {name: tuple(map(_layout, variants)) for name, variants in content["types"].items()},
+                {
+                    name: {key: tuple(value) for key, value in each.items()}
+                    for name, each in content["functions"].items()
+                },
+            )
+        except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError) as error:
+            raise AbiError(
+                "the layout table cannot be read",
+                where=path,
+                expected=f"a table of schema {SCHEMA}",
+                found=error,
+                hint="rebuild the extension with this release of tritonext",
+            ) from error
+
+
+def _layout(value: list) -> Layout:
+    kind, size, alignment, bases, members, vtable, enumerators, underlying = value
+    return Layout(
+        kind,
+        size,
+        alignment,
+        tuple(map(tuple, bases)),
+        tuple(map(tuple, members)),
+        tuple(map(tuple, vtable)),
+        tuple(map(tuple, enumerators)),
+        underlying,
+    )
+
+
+def extract(path: str | os.PathLike[str], *, keep_functions: bool = True) -> Table:
+    """Read the layout table out of the debug information of a library.
+
+    Args:
+        path: A library with debug information, a plugin or libtriton.
+        keep_functions: Keep the member functions of classes that are defined, not only of those merely declared. The
+            side that is compared with others needs them; for libtriton they would double the table.
+
+    Raises:
+        MissingLibraryError: The file does not exist or cannot be read.
+        InvalidLibraryError: It is no shared library, or its debug information is missing, split or damaged.
+    """
+    with open_library(path) as elf:
+        info = DebugInfo(elf, keep_functions)
+        types: dict[str, dict[Layout, None]] = {}
+        functions: dict[str, dict[str, Function]] = {}
+        producers: dict[str, None] = {}
+        for unit in info.units:
+            for name, layout in unit.definitions():
+                types.setdefault(name, {})[layout] = None
+            for name, linkage, slot, line in unit.functions():
+                functions.setdefault(name, {})[linkage] = (slot, line)
+            if unit.language in _CPLUSPLUS:
+                producers[unit.producer] = None
+            unit.release()
+        if not keep_functions:
+            functions = {name: each for name, each in functions.items() if name not in types}
+        return Table(
+            elf.build_id or "", tuple(producers), {name: tuple(each) for name, each in types.items()}, functions
+        )
+
+
+def cached(path: str | os.PathLike[str]) -> tuple[Table, str]:
+    """Return the table of a large library, extracting it only the first time its build is seen.
+
+    Args:
+        path: The library, usually libtriton.
+
+    Returns:
+        The table, and a sentence on where it came from.
+
+    Raises:
+        MissingLibraryError, InvalidLibraryError: As :func:`extract`.
+    """
+    with open_library(path) as elf:
+        key = elf.build_id or hashlib.file_digest(open(path, "rb"), "sha256").hexdigest()  # noqa: SIM115
+    file = env.cache_dir() / "abi" / f"{key}.json.xz"
+    if file.is_file():
+        try:
+            return Table.load(file), f"cached table {file}"
+        except AbiError:
+            # An older schema or a damaged file: extracting again replaces it.
+            file.unlink(missing_ok=True)
+    table = extract(path, keep_functions=False)
+    try:
+        table.save(file)
+    except OSError as error:
+        return table, f"read from the debug information, not cached: {error}"
+    return table, f"read from the debug information, cached as {file}"
