@@ -7,6 +7,7 @@ is read. Both give one :class:`CodeStats`, so a change can be judged in the same
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
@@ -19,7 +20,7 @@ from triton.compiler import CompiledKernel
 from ._triton import wheel
 from .errors import ExtensionError, UserError
 
-__all__ = ["CodeStats", "Instruction", "disassemble", "regressions", "stats"]
+__all__ = ["CodeStats", "Instruction", "describe_widths", "disassemble", "regressions", "stats"]
 
 
 class Instruction(NamedTuple):
@@ -95,6 +96,11 @@ class CodeStats:
             name: {str(key): number for key, number in value.items()} if isinstance(value, Mapping) else value
             for name, value in values.items()
         }
+
+
+def describe_widths(widths: Mapping[int, int]) -> str:
+    """Return accesses by width as text, such as ``8 x 128 bit``."""
+    return ", ".join(f"{count} x {width} bit" for width, count in sorted(widths.items(), reverse=True)) or "none"
 
 
 def regressions(before: CodeStats, after: CodeStats) -> list[str]:
@@ -223,7 +229,7 @@ class _Nvidia(_Architecture):
     classes = (
         ("mma", r"(H|I|Q|D|B|O)G?MMA|UTC\w*MMA"),
         ("bulk copy", r"UTMA|UBLK"),
-        ("global load", r"LDG|LD\.E"),
+        ("global load", r"LDG(STS)?(\.|$)|LD\.E"),
         ("global store", r"STG|ST\.E"),
         ("atomic", r"ATOM(G|\.|$)|RED(G|\.|$)"),
         ("spill", r"LDL|STL"),
@@ -314,9 +320,14 @@ class _Amd(_Architecture):
 
 
 def _cuobjdump(cubin: bytes, option: str) -> str:
-    tool = wheel.installed().root / "backends" / "nvidia" / "bin" / "cuobjdump"
-    if not tool.is_file():
-        raise ExtensionError("the triton wheel has no cuobjdump", expected=str(tool), hint="reinstall triton")
+    own = wheel.installed().root / "backends" / "nvidia" / "bin" / "cuobjdump"
+    tool = own if own.is_file() else shutil.which("cuobjdump")
+    if tool is None:
+        raise ExtensionError(
+            "no disassembler for NVIDIA machine code",
+            expected=f"{own}, or a cuobjdump on the search path",
+            hint="reinstall triton, or install the CUDA toolkit",
+        )
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()

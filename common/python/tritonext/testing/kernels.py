@@ -435,6 +435,8 @@ CORPUS: dict[str, Kernel] = {
 }
 """Every kernel of the corpus by name."""
 
+tritonext_explain = CORPUS
+
 
 def get(name: str) -> Kernel:
     """Return the kernel called ``name``.
