@@ -23,8 +23,6 @@ function(tritonext_define_flags)
     -g
     -ffunction-sections -fdata-sections
     -Wall -Wextra -Wno-unused-parameter
-    # The toolchain's runtime flags are for the linker and mean nothing to the compiler.
-    -Wno-unused-command-line-argument
     # No path of the machine that builds may reach the library.
     "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
     "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=."

@@ -30,9 +30,7 @@ def platform_tag(wheel: pathlib.Path, library: pathlib.Path, ceiling: str, objec
     from auditwheel.wheel_abi import analyze_wheel_abi
 
     architecture = Architecture(ceiling.split("_", 3)[3])
-    info = analyze_wheel_abi(
-        Libc.GLIBC, architecture, wheel, _EXCLUDED, disable_isa_ext_check=False, allow_graft=False
-    )
+    info = analyze_wheel_abi(Libc.GLIBC, architecture, wheel, _EXCLUDED, disable_isa_ext_check=False, allow_graft=False)
     allowed = next(policy for policy in info.policies if policy.name == ceiling)
     if not info.overall_policy < allowed:
         return info.overall_policy.name
@@ -46,7 +44,9 @@ def platform_tag(wheel: pathlib.Path, library: pathlib.Path, ceiling: str, objec
         for line in symbols.describe_users(names, objects, defined=False)
     ]
     details += [f"library {name}" for name in sorted(info.external_refs[allowed.name].libs)]
-    details += [f"forbidden in {name}: {', '.join(found)}" for name, found in info.external_refs[allowed.name].blacklist.items()]
+    details += [
+        f"forbidden in {name}: {', '.join(found)}" for name, found in info.external_refs[allowed.name].blacklist.items()
+    ]
     raise AbiError(
         "the library would not run on every system that Triton's wheel supports",
         where=library.name,

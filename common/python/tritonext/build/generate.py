@@ -43,10 +43,18 @@ def _table(entry: manifest.Manifest, pyproject: pathlib.Path, llvm_commit: str) 
         return f'#line {next(numbers, 1)} "{pyproject.name}"'
 
     headers = {row.header for row in (*entry.dialects, *entry.ops)}
-    if entry.passes:
-        headers.add(f"{entry.package}/Transforms/Passes.h")
     yield "// Generated from pyproject.toml by tritonext.build; changes are lost."
     yield from (f'#include "{header}"' for header in sorted(headers))
+    if entry.passes:
+        # An extension whose pass options have types of its own declares them, and so the passes, in a Passes.h.
+        yield f'#if __has_include("{entry.package}/Transforms/Passes.h")'
+        yield f'#include "{entry.package}/Transforms/Passes.h"'
+        yield "#else"
+        yield f"namespace {entry.namespace} {{"
+        yield "#define GEN_PASS_DECL"
+        yield f'#include "{entry.package}/Transforms/Passes.h.inc"'
+        yield f"}} // namespace {entry.namespace}"
+        yield "#endif"
     yield "namespace {"
     yield f"constexpr const char *extensionId = {json.dumps(entry.id)};"
     yield f"constexpr const char *extensionVersion = {json.dumps(entry.version)};"
