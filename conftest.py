@@ -33,7 +33,9 @@ def kind_of(path: pathlib.Path) -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--check-counts", action="store_true", help="fail when fewer tests of a kind passed than ci/expected_tests.toml says"
+        "--check-counts",
+        action="store_true",
+        help="fail when fewer tests of a kind passed than ci/expected_tests.toml says",
     )
 
 

@@ -86,7 +86,19 @@ def build(stem: str, directory: pathlib.Path, inputs: str, *config: str) -> path
         stale.unlink()
     started = time.monotonic()
     settings = [f"--config-settings={setting}" for setting in config]
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", *settings, "-w", DIST, directory)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        *settings,
+        "-w",
+        DIST,
+        directory,
+    )
     (wheel,) = DIST.glob(f"{stem}-*.whl")
     print(f"{wheel.name}: built in {time.monotonic() - started:.0f} s", flush=True)
     # Read again: another build may have finished in the meantime.

@@ -30,7 +30,9 @@ def main(argv: list[str] | None = None) -> None:
         "ruff check": lambda: tool("ruff", "check", "-q", *(["--fix"] if fix else []), "."),
         "ruff format": lambda: tool("ruff", "format", "-q", *([] if fix else ["--check"]), "."),
         "clang-format": lambda: clang_format(fix),
-        "codespell": lambda: tool("codespell", *(["-w"] if fix else []), *tracked("*.py", "*.md", "*.cpp", "*.h", "*.td")),
+        "codespell": lambda: tool(
+            "codespell", *(["-w"] if fix else []), *tracked("*.py", "*.md", "*.cpp", "*.h", "*.td")
+        ),
         "import rules": import_rules,
         "version copies": version_copies,
         "hygiene": hygiene,

@@ -1,0 +1,118 @@
+"""Write the generated parts of the documentation, or with --check say which are out of date.
+
+Generated: the table of extensions in README.md, and docs/reference/ (extensions, environment variables, stock
+pipelines). Their sources are the manifests, TableGen, `tritonext/env.py` and the recorded stock pipelines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import re
+import sys
+
+import workspace
+
+ROOT = workspace.ROOT
+sys.path.insert(0, str(ROOT / "common" / "python"))
+
+from tritonext import env, manifest  # noqa: E402
+
+NOTICE = "<!-- Written by `nox -s docs`; edit the sources it names, not this file. -->\n"
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only; exit with 1 when a file is out of date")
+    check = parser.parse_args(argv).check
+    stale = []
+    for path, text in pages().items():
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(path.relative_to(ROOT))
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    for path in stale:
+        print(f"{path}: {'out of date; run `nox -s docs`' if check else 'written'}")
+    raise SystemExit(bool(stale) and check)
+
+
+def pages() -> dict[pathlib.Path, str]:
+    """Return the text of every generated file by path."""
+    manifests = {
+        name: manifest.load(directory / "pyproject.toml") for name, directory in workspace.extensions().items()
+    }
+    reference = ROOT / "docs" / "reference"
+    readme = ROOT / "README.md"
+    return {
+        readme: replace_section(readme.read_text(), "extensions", extension_table(manifests)),
+        reference / "extensions.md": extension_reference(manifests),
+        reference / "environment.md": environment_reference(),
+    }
+
+
+def replace_section(text: str, name: str, body: str) -> str:
+    """Return ``text`` with the lines between ``<!-- name -->`` and ``<!-- /name -->`` replaced by ``body``."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"README.md has no section <!-- {name} --> … <!-- /{name} -->")
+    return pattern.sub(lambda match: match[1] + body + match[2], text)
+
+
+def extension_table(manifests: dict[str, manifest.Manifest]) -> str:
+    """Return one row for each extension."""
+    rows = ["| extension | what it does | passes | targets |", "|---|---|---|---|"]
+    for name, entry in manifests.items():
+        passes = ", ".join(f"`{item.flag}`" for item in entry.passes)
+        targets = ", ".join(entry.targets)
+        rows.append(f"| [`{name}`](extensions/{name}/README.md) | {entry.description} | {passes} | {targets} |")
+    return "\n".join(rows) + "\n"
+
+
+def extension_reference(manifests: dict[str, manifest.Manifest]) -> str:
+    """Return the page on every extension's passes, from manifests and TableGen."""
+    lines = [NOTICE, "# Extensions", ""]
+    for name, entry in manifests.items():
+        lines += [f"## {name}", "", f"{entry.description}. Needs Triton {workspace.pins()['triton']['version']}.", ""]
+        definitions = (ROOT / f"extensions/{name}/include/tritonext_{name}/Transforms/Passes.td").read_text()
+        for item in entry.passes:
+            summary, description, options = parse_pass(definitions, item.definition)
+            lines += [f"### `{item.flag}`", "", f"{summary}.", "", description, ""]
+            lines += [f"Default place: stage `{item.stage}`, {place(item)}.", ""]
+            if options:
+                lines += ["| option | type | default | meaning |", "|---|---|---|---|"]
+                lines += [f"| `{flag}` | {kind} | `{default}` | {text} |" for flag, kind, default, text in options]
+                lines.append("")
+    return "\n".join(lines)
+
+
+def place(item: manifest.PassEntry) -> str:
+    """Say where a pass runs by default."""
+    return ", ".join(f"{item.position} `{anchor}` on {backend}" for backend, anchor in item.anchors)
+
+
+def parse_pass(text: str, name: str) -> tuple[str, str, list[tuple[str, str, str, str]]]:
+    """Return summary, description and options (flag, type, default, meaning) of a pass definition."""
+    match = re.search(rf"def {name} .*?\n}}\n", text, re.DOTALL)
+    if match is None:
+        raise SystemExit(f"no definition of {name} in its Passes.td")
+    body = match[0]
+    summary = re.search(r'let summary = "([^"]*)"', body)[1]
+    description = re.search(r"let description = \[\{\n(.*?)\}\]", body, re.DOTALL)[1]
+    description = "\n".join(line.removeprefix("    ") for line in description.splitlines()).strip()
+    options = re.findall(
+        r'Option<"\w+",\s*"([^"]+)",\s*"([^"]+)",\s*(?:/\*default=\*/)?"([^"]*)",\s*((?:"[^"]*"\s*)+)>', body
+    )
+    return summary, description, [(flag, kind, default, "".join(re.findall(r'"([^"]*)"', text_)))
+                                  for flag, kind, default, text_ in options]
+
+
+def environment_reference() -> str:
+    """Return the page on environment variables."""
+    rows = [f"| `{item.name}` | {item.summary} | {item.default or 'unset'} |" for item in env.VARIABLES.values()]
+    return "\n".join([NOTICE, "# Environment variables", "", "| variable | meaning | default |", "|---|---|---|", *rows, ""])
+
+
+if __name__ == "__main__":
+    main()
