@@ -99,9 +99,14 @@ class DiagnosticError(UserError):
 
     Attributes:
         diagnostics: The messages, as ``tritonext._triton.ir.Diagnostic`` objects.
+        crashed: Whether a pass ended by a signal, such as that of a failed assertion.
     """
 
     diagnostics: tuple = ()
+    crashed: bool = False
+
+    def __reduce__(self):
+        return *super().__reduce__(), {"diagnostics": self.diagnostics, "crashed": self.crashed}
 
 
 class PipelineError(UserError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import pathlib
 import pickle
@@ -287,7 +288,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.verify_diagnostics:
             problems = mismatches(wanted, result.diagnostics, name)
             # Failing is what the module is for, provided that it said why.
-            if result.error and not (isinstance(result.error, DiagnosticError) and result.diagnostics):
+            explained = isinstance(result.error, DiagnosticError) and result.diagnostics and not result.error.crashed
+            if result.error and not explained:
                 problems.append(f"error: {result.error}")
             failed |= bool(problems)
         elif result.error:
@@ -350,7 +352,8 @@ def _process(chunk: Chunk, calls: list[PassCall], name: str, options: argparse.N
         with remarks.collect() if options.remarks else contextlib.nullcontext([]) as found:
             result.diagnostics = ir.run(manager, module, name) if calls else []
         if found:
-            result.remarks = remarks.render(found) + "\n"
+            named = [dataclasses.replace(remark, file=ir.source_name(remark.file, name)) for remark in found]
+            result.remarks = remarks.render(named) + "\n"
         result.output = ir.text(module, locations=options.print_locations)
     except DiagnosticError as error:
         result.error, result.diagnostics = error, list(error.diagnostics)

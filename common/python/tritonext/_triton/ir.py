@@ -36,9 +36,11 @@ __all__ = [
     "parse_text",
     "pass_manager",
     "run",
+    "source_name",
     "stock_pass",
     "stock_passes",
     "text",
+    "unknown_pass",
 ]
 
 _capture_lock = threading.RLock()
@@ -49,6 +51,10 @@ _DIAGNOSTIC = re.compile(
     rf"|(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): "
     rf"|(?:loc\((?P<other>.*)\): |<unknown>:0: )?)(?P<severity>{_SEVERITIES}): (?P<message>.*)$"
 )
+_MODULE_START = re.compile(r'(module\b|"builtin\.module"\()')
+_ALIAS = re.compile(r"[#!][\w.-]+ = ")
+_TEMPORARY = re.compile(r"/tritonext-[^/]*/input\.mlir$")
+_SIGNAL = re.compile(r"A signal was caught while processing the MLIR module")
 _PIPELINE_FAILED = re.compile(r"Failures have been detected while processing an MLIR pass pipeline")
 _FAILED_PASS = re.compile(r"Pipeline failed while executing \[?`([^`]+)`")
 
@@ -162,25 +168,22 @@ def run(manager: Any, module: Any, name: str = "<input>") -> list[Diagnostic]:
         DiagnosticError: A pass failed or left invalid IR; ``diagnostics`` has all messages.
     """
     failed = False
-    with tempfile.TemporaryDirectory(prefix="tritonext-") as directory:
-        # With a path set, the bindings write the reproducer there instead of dumping the module on standard error.
-        variables = {
-            "TRITON_REPRODUCER_PATH": f"{directory}/reproducer",
-            "MLIR_ENABLE_DIAGNOSTICS": "warnings,remarks",
-        }
-        with capture_stderr() as captured, _environment(variables):
-            try:
-                manager.run(module, "tritonext")
-            except RuntimeError:
-                failed = True
-    diagnostics = parse_diagnostics(captured.text, name)
+    with capture_stderr() as captured, _environment("MLIR_ENABLE_DIAGNOSTICS", "warnings,remarks"):
+        try:
+            manager.run(module, "tritonext")
+        except RuntimeError:
+            failed = True
+    diagnostics = parse_diagnostics(_without_reproducers(captured.text), name)
     culprit = next((match[1] for d in diagnostics if (match := _FAILED_PASS.search(d.message))), None)
-    # What remains of these two says only that something failed, which the caller learns from the exception.
-    noise = (_PIPELINE_FAILED, _FAILED_PASS)
+    crashed = any(_SIGNAL.search(diagnostic.message) for diagnostic in diagnostics)
+    # What these three say beyond the reasons before them is in the exception's message.
+    noise = (_SIGNAL, _PIPELINE_FAILED, _FAILED_PASS)
     diagnostics = [d for d in diagnostics if not any(pattern.search(d.message) for pattern in noise)]
     if failed:
-        message = f"the pass {culprit} failed" if culprit else "the pass pipeline failed"
-        raise _error(message, diagnostics, name)
+        subject = f"the pass {culprit}" if culprit else "the pass pipeline"
+        error = _error(f"{subject} {'crashed' if crashed else 'failed'}", diagnostics, name)
+        error.crashed = crashed
+        raise error
     return diagnostics
 
 
@@ -306,8 +309,8 @@ def parse_diagnostics(output: str, name: str | None = None) -> list[Diagnostic]:
                 found[-1]["message"] += "\n" + line.rstrip()
             continue
         file = match["parsed"] or match["file"]
-        if file and name is not None and re.search(r"/tritonext-[^/]*/input\.mlir$", file):
-            file = name
+        if file and name is not None:
+            file = source_name(file, name)
         found.append(
             {
                 "severity": match["severity"],
@@ -318,6 +321,11 @@ def parse_diagnostics(output: str, name: str | None = None) -> list[Diagnostic]:
             }
         )
     return [Diagnostic(**fields) for fields in found]
+
+
+def source_name(file: str, name: str) -> str:
+    """Return ``name`` when ``file`` is the temporary file that :func:`parse_text` made of it, else ``file``."""
+    return name if _TEMPORARY.search(file) else file
 
 
 def _parse(path: pathlib.Path, made_in: Any, name: str) -> Any:
@@ -340,17 +348,36 @@ def _error(message: str, diagnostics: list[Diagnostic], name: str) -> Diagnostic
 
 
 @contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    before = {key: os.environ.get(key) for key in variables}
-    os.environ.update(variables)
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
-                os.environ.pop(key, None)
-            else:
-                os.environ[key] = value
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _without_reproducers(output: str) -> str:
+    """Drop the modules that the bindings dump with instructions to reproduce a failure."""
+    lines = output.splitlines()
+    kept: list[str] = []
+    inside = False
+    for index, line in enumerate(lines):
+        if line == "{-#" and "external_resources" in "".join(lines[index + 1 : index + 2]):
+            # The dump starts at the last module in the first column, or at the aliases right before it.
+            while kept and not _MODULE_START.match(kept.pop()):
+                pass
+            while kept and _ALIAS.match(kept[-1]):
+                kept.pop()
+            inside = True
+        elif not inside:
+            kept.append(line)
+        elif line == "#-}":
+            inside = False
+    return "\n".join(kept)
 
 
 def _parameters(function: Any) -> tuple[str, ...] | None:
