@@ -168,7 +168,8 @@ def _apt(arguments: list[str], directory: pathlib.Path, update: Update = lambda 
         log.seek(0)
         output = log.read().splitlines()
     if process.returncode:
-        errors = [line[3:] for line in output if line.startswith("E: ")]
+        # Older releases of apt abbreviate the word.
+        errors = [match[1] for line in output if (match := re.match(r"(?:E|Error): (.+)", line))]
         raise SourceUnavailable(errors[0] if errors else f"apt-get {arguments[0]} ended with {process.returncode}")
 
 

@@ -15,6 +15,7 @@ from .process import run
 __all__ = ["abi_overlay", "inspect", "pointed"]
 
 _NEEDED = ("include/llvm/Config/llvm-config.h", "include/llvm/Config/abi-breaking.h", "include/mlir/IR/Operation.h")
+_TBLGEN = "bin/mlir-tblgen"
 _CHECKS = re.compile(r"^#define LLVM_ENABLE_ABI_BREAKING_CHECKS [01]$", re.MULTILINE)
 
 
@@ -28,16 +29,15 @@ def inspect(prefix: pathlib.Path, source: str) -> Llvm:
     Raises:
         SourceUnavailable: A file is missing, or ``mlir-tblgen`` does not run on this machine.
     """
-    tblgen = prefix / "bin" / "mlir-tblgen"
-    for file in (*(prefix / name for name in _NEEDED), tblgen):
-        if not file.is_file():
-            raise SourceUnavailable(f"{file} does not exist")
-    _run_tblgen(tblgen)
+    for name in (*_NEEDED, _TBLGEN):
+        if not (prefix / name).is_file():
+            raise SourceUnavailable(f"there is no {name} in it")
+    _run_tblgen(prefix / _TBLGEN)
     config = (prefix / _NEEDED[0]).read_text("utf-8", "replace")
     version = re.search(r'^#define LLVM_VERSION_STRING "([^"]+)"', config, re.MULTILINE)
     if version is None:
-        raise SourceUnavailable(f"{prefix / _NEEDED[0]} states no LLVM_VERSION_STRING")
-    return Llvm(prefix / "include", tblgen, version[1], _revision(prefix), source)
+        raise SourceUnavailable(f"its {_NEEDED[0]} states no LLVM_VERSION_STRING")
+    return Llvm(prefix / "include", prefix / _TBLGEN, version[1], _revision(prefix), source)
 
 
 def pointed(commit: str) -> Llvm | None:
@@ -121,4 +121,4 @@ def _run_tblgen(tblgen: pathlib.Path) -> None:
     result = run([tblgen, "--version"], timeout=60)
     if result.returncode:
         lines = (result.stderr or result.stdout).strip().splitlines()
-        raise SourceUnavailable(f"{tblgen} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
+        raise SourceUnavailable(f"its {_TBLGEN} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
