@@ -31,6 +31,8 @@ T = TypeVar("T")
 class State:
     """The pipelines active in a context, composed, with the answer the stage hook gives for them.
 
+    States are interned by key, because they are looked up on every launch; make them with :func:`state_of`.
+
     Attributes:
         pipelines: Active pipelines, outer first.
         key: Text that changes with their content and order.
@@ -39,10 +41,24 @@ class State:
 
     __slots__ = ("answer", "key", "pipelines")
 
-    def __init__(self, pipelines: tuple[Pipeline, ...]) -> None:
+    def __init__(self, pipelines: tuple[Pipeline, ...], key: str) -> None:
         self.pipelines = pipelines
-        self.key = cachekey.digest(versions.load()["tritonext"]["version"], *(pipeline.key() for pipeline in pipelines))
-        self.answer = (f"-tritonext-{self.key}", f"tritonext-{self.key}")
+        self.key = key
+        self.answer = (f"-tritonext-{key}", f"tritonext-{key}")
+
+
+_states: dict[str, State] = {}
+
+
+def state_of(pipelines: tuple[Pipeline, ...]) -> State:
+    """Return the state in which exactly ``pipelines`` are active."""
+    key = cachekey.digest(versions.load()["tritonext"]["version"], *(pipeline.key() for pipeline in pipelines))
+    return _states.setdefault(key, State(pipelines, key))
+
+
+def known_state(key: str) -> State | None:
+    """Return the state of this process with the given key, if there has been one."""
+    return _states.get(key)
 
 
 def _compose(outer: tuple[Pipeline, ...], inner: Iterable[Pipeline]) -> tuple[Pipeline, ...]:
@@ -69,70 +85,86 @@ class _Process:
         pipelines: tuple[Pipeline, ...] = ()
         for entry in entries:
             pipelines = _compose(pipelines, entry.pipelines)
-        self.state = State(pipelines) if entries else None
+        self.state = state_of(pipelines) if entries else None
 
 
 class _Scope:
     """One level of nesting in a context.
 
     Args:
-        owner: Object that opened it.
+        owner: What opened it, with a method ``under(outer)`` that gives the state inside for the state outside.
         parent: Enclosing scope.
-        pipelines: Pipelines it adds.
-        stock: Whether it hides everything outside.
-        pinned: State that holds whatever the process does meanwhile, in a one-element tuple.
     """
 
-    __slots__ = ("owner", "parent", "pinned", "pipelines", "process", "state", "stock")
+    __slots__ = ("cached", "owner", "parent")
 
-    def __init__(
-        self,
-        owner: object,
-        parent: _Scope | None,
-        pipelines: tuple[Pipeline, ...] = (),
-        *,
-        stock: bool = False,
-        pinned: tuple[State | None] | None = None,
-    ) -> None:
+    def __init__(self, owner: use | use_stock | _Pinned, parent: _Scope | None) -> None:
         self.owner = owner
         self.parent = parent
-        self.pipelines = pipelines
-        self.stock = stock
-        self.pinned = pinned
-        self.process: _Process | None = None
-        self.state: State | None = None
+        # One attribute, because threads share the scope of a decorated kernel.
+        self.cached: tuple[_Process | None, State | None] = (None, None)
 
-    def resolve(self, process: _Process) -> State | None:
-        if self.pinned is not None:
-            state = self.pinned[0]
-        elif self.stock:
-            state = None
-        else:
-            outer = process.state if self.parent is None else _resolve(self.parent)
-            pipelines = _compose(outer.pipelines if outer else (), self.pipelines)
-            # Keeping the outer state when nothing was added keeps its key, and so its cached kernels.
-            state = outer if outer and pipelines == outer.pipelines else State(pipelines)
-        self.state = state
-        self.process = process
+    def state(self, process: _Process) -> State | None:
+        """Return the state inside the scope."""
+        known, state = self.cached
+        if known is not process:
+            outer = process.state if self.parent is None else self.parent.state(process)
+            state = self.owner.under(outer)
+            self.cached = (process, state)
         return state
+
+
+class _Pinned:
+    """Owner of a scope in which exactly one state holds, whatever is around it."""
+
+    def __init__(self, state: State | None) -> None:
+        self.state = state
+
+    def under(self, outer: State | None) -> State | None:
+        return self.state
 
 
 _scope: ContextVar[_Scope | None] = ContextVar("tritonext_scope", default=None)
 _lock = threading.RLock()
 
 
-def _resolve(scope: _Scope) -> State | None:
-    process = _process
-    return scope.state if scope.process is process else scope.resolve(process)
+# This runs several times on every launch, so the names it needs are bound once.
+_get_scope = _scope.get
 
 
 def current() -> State | None:
     """Return the state of the calling context, or None when no pipeline is active."""
-    scope = _scope.get()
-    process = _process
+    scope = _get_scope()
     if scope is None:
-        return process.state
-    return scope.state if scope.process is process else scope.resolve(process)
+        return _process.state
+    process, state = scope.cached
+    return state if process is _process else scope.state(_process)
+
+
+def slot_reader(name: str, hook: Callable, chain: Callable[[Callable], Callable]) -> Callable[[Any], Callable | None]:
+    """Return the getter of Triton's hook slot: what it holds, and with a pipeline active ``hook`` as well.
+
+    Args:
+        name: Instance attribute that holds what others store in the slot.
+        hook: Hook to give while a pipeline is active.
+        chain: Makes a hook of a stored one and ``hook``.
+    """
+
+    def read(self: Any) -> Callable | None:
+        # `current`, written out: a call would cost a tenth of what a launch may.
+        scope = _get_scope()
+        if scope is None:
+            state = _process.state
+        else:
+            process, state = scope.cached
+            if process is not _process:
+                state = scope.state(_process)
+        foreign = self.__dict__.get(name)
+        if state is None:
+            return foreign
+        return hook if foreign is None else chain(foreign)
+
+    return read
 
 
 def active() -> tuple[Pipeline, ...]:
@@ -141,13 +173,24 @@ def active() -> tuple[Pipeline, ...]:
     return () if state is None else state.pipelines
 
 
-def run_pinned(state: State | None, function: Callable[[], T]) -> T:
+def run_pinned(state: State | None, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     """Call ``function`` in a context whose active pipelines are exactly those of ``state``."""
-    token = _scope.set(_Scope(None, None, pinned=(state,)))
+    token = _scope.set(_Scope(_Pinned(state), None))
     try:
-        return function()
+        return function(*args, **kwargs)
     finally:
         _scope.reset(token)
+
+
+def run_with(pipelines: tuple[Pipeline, ...], function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Call ``function`` with loaded ``pipelines`` active inside whatever is active already."""
+    return run_pinned(state_with(pipelines), function, *args, **kwargs)
+
+
+def state_with(pipelines: tuple[Pipeline, ...]) -> State | None:
+    """Return the state in which ``pipelines`` are active inside whatever is active already."""
+    state = current()
+    return state_of(_compose(state.pipelines if state else (), pipelines)) if pipelines else state
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, str]]:
@@ -177,8 +220,17 @@ def parse_specs(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _pipelines(specs: tuple[str | Pipeline, ...], function: str) -> tuple[Pipeline, ...]:
-    """Return the loaded pipelines that ``specs`` describe, and install the hooks they need."""
+def prepare(specs: Iterable[str | Pipeline], function: str) -> tuple[Pipeline, ...]:
+    """Return the pipelines that ``specs`` describe, loaded and with the hooks they need installed.
+
+    Args:
+        specs: Extension ids with options, and pipelines.
+        function: Who asks, for the messages.
+
+    Raises:
+        TritonextError: An extension is unknown or refused, an option is wrong, or ``specs`` is empty.
+    """
+    specs = tuple(specs)
     if not specs:
         raise PipelineError(
             f"{function} needs at least one pipeline",
@@ -224,17 +276,28 @@ class use:
     """
 
     def __init__(self, *specs: str | Pipeline) -> None:
-        self.pipelines = _pipelines(specs, "use")
+        self.pipelines = prepare(specs, "use")
+        self._alone = state_of(self.pipelines)
+        self._inside: dict[State, State] = {}
+
+    def under(self, outer: State | None) -> State:
+        """Return the state inside the scope for the state around it."""
+        if outer is None:
+            return self._alone
+        state = self._inside.get(outer)
+        if state is None:
+            state = self._inside[outer] = state_of(_compose(outer.pipelines, self.pipelines))
+        return state
 
     def __enter__(self) -> use:
-        _scope.set(_Scope(self, _scope.get(), self.pipelines))
+        _scope.set(_Scope(self, _scope.get()))
         return self
 
     def __exit__(self, *exception: object) -> None:
         _leave(self)
 
     def __call__(self, kernel: T) -> T:
-        return _decorate(self, kernel)
+        return decorate(self.pipelines, kernel)
 
 
 class use_stock:
@@ -243,8 +306,11 @@ class use_stock:
     A kernel decorated with :class:`use` still runs under its own pipelines there: the decorator is further in.
     """
 
+    def under(self, outer: State | None) -> None:
+        """Return that no state holds inside the scope."""
+
     def __enter__(self) -> use_stock:
-        _scope.set(_Scope(self, _scope.get(), stock=True))
+        _scope.set(_Scope(self, _scope.get()))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -293,7 +359,7 @@ def enable(*specs: str | Pipeline) -> Handle:
         TritonextError: As for :class:`use`.
     """
     global _process
-    handle = Handle(_pipelines(specs, "enable"))
+    handle = Handle(prepare(specs, "enable"))
     with _lock:
         _process = _Process((*_process.entries, handle))
     return handle
@@ -302,23 +368,31 @@ def enable(*specs: str | Pipeline) -> Handle:
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 
-def _decorate(owner: use, kernel: Any) -> Any:
+def decorate(pipelines: tuple[Pipeline, ...], kernel: Any) -> Any:
+    """Return a copy of ``kernel`` that compiles with loaded ``pipelines`` active; see :class:`use`.
+
+    A copy keeps its compiled kernels to itself, so the pipelines matter only where one is compiled: a launch costs
+    what it did. The copy has the attributes ``tritonext_pipelines``, and ``tritonext_kernel`` for what it was made of.
+
+    Raises:
+        PipelineError: ``kernel`` is none.
+    """
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
 
+    if hasattr(kernel, "tritonext_kernel"):
+        return decorate(_compose(pipelines, kernel.tritonext_pipelines), kernel.tritonext_kernel)
     if isinstance(kernel, JITFunction):
         result = copy.copy(kernel)
-        # Kernels compiled so far and the binder belong to the kernel it was copied from.
         result.device_caches = defaultdict(result.create_binder)
         result.pre_run_hooks = list(kernel.pre_run_hooks)
-        methods = ("run", "preload")
+        result._do_compile = functools.partial(run_with, pipelines, result._do_compile)
     elif isinstance(kernel, Autotuner | Heuristics):
         result = copy.copy(kernel)
-        # The warm-up pool launches the inner kernel of an autotuner itself.
-        result.fn = _decorate(owner, kernel.fn)
-        methods = ("run", "warmup")
+        result.fn = decorate(pipelines, kernel.fn)
         if isinstance(kernel, Autotuner):
             result.cache = {}
+            result.check_disk_cache = functools.partial(_tune_under, pipelines, result.check_disk_cache)
     elif hasattr(kernel, "run") and hasattr(kernel, "arg_names"):
         # TRITON_INTERPRET=1 makes @triton.jit return an interpreted function, which nothing compiles.
         return kernel
@@ -329,28 +403,21 @@ def _decorate(owner: use, kernel: Any) -> Any:
             found=repr(kernel),
             hint="put it above @triton.jit, or use it as a context manager around the call",
         )
-    for name in methods:
-        setattr(result, name, _under(owner, getattr(result, name)))
-    result.tritonext_pipelines = owner.pipelines
+    result.tritonext_pipelines = pipelines
+    result.tritonext_kernel = kernel
     return result
 
 
-def _under(owner: use, method: Callable) -> Callable:
-    """Return ``method`` run in a scope of ``owner``."""
-    outermost = _Scope(owner, None, owner.pipelines)
+tuned_under: ContextVar[tuple[Pipeline, ...]] = ContextVar("tritonext_tuned_under", default=())
+"""Pipelines of the decorated autotuner that is computing its disk key, beside those of the context."""
 
-    @functools.wraps(method)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        parent = _scope.get()
-        if parent is not None and parent.owner is owner:
-            return method(*args, **kwargs)
-        token = _scope.set(outermost if parent is None else _Scope(owner, parent, owner.pipelines))
-        try:
-            return method(*args, **kwargs)
-        finally:
-            _scope.reset(token)
 
-    return run
+def _tune_under(pipelines: tuple[Pipeline, ...], check: Callable, *args: Any) -> bool:
+    token = tuned_under.set(pipelines)
+    try:
+        return check(*args)
+    finally:
+        tuned_under.reset(token)
 
 
 _warned: set[tuple[str, str]] = set()

@@ -323,6 +323,10 @@ class Pipeline:
         object.__setattr__(self, "targets", tuple(self.targets))
         object.__setattr__(self, "languages", tuple(self.languages))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The process that unpickles it may see other files of the extension, and must not use the old key for them.
+        return {name: value for name, value in self.__dict__.items() if name != "_key"}
+
     @property
     def extensions(self) -> tuple[str, ...]:
         """Ids of the extensions whose content the result depends on, sorted."""

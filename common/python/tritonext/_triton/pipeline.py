@@ -16,8 +16,6 @@ import contextlib
 import difflib
 import functools
 import importlib
-import json
-import re
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,10 +26,10 @@ from typing import Any
 from triton import knobs
 from triton._C.libtriton import amd, nvidia, passes
 from triton.backends.compiler import Language
-from triton.runtime import _async_compile, autotuner, jit
 
-from .. import activation
-from ..errors import (
+from tritonext import activation
+from tritonext._triton import caching
+from tritonext.errors import (
     AmbiguousAnchorError,
     InternalError,
     PipelineConflictError,
@@ -39,8 +37,8 @@ from ..errors import (
     UnknownAnchorError,
     UnknownPassError,
 )
-from ..manifest import STAGES
-from ..pipeline import Anchor, PassRef, Pipeline, Step
+from tritonext.manifest import STAGES
+from tritonext.pipeline import Anchor, PassRef, Pipeline, Step
 
 __all__ = ["Plan", "StageInfo", "install", "plan", "stock_anchors"]
 
@@ -535,7 +533,7 @@ def stock_anchors(backend: Any, options: Any, language: Language) -> dict[str, l
 # --- the slot --------------------------------------------------------------------------------------------------------
 
 
-_chaining: ContextVar[bool] = ContextVar("tritonext_chaining", default=False)
+_asking = threading.local()
 
 
 def _hook(*args: Any) -> tuple[str, str] | None:
@@ -544,7 +542,9 @@ def _hook(*args: Any) -> tuple[str, str] | None:
     A foreign hook may have stored this function and call it itself; it then answers for whatever is active at that
     moment, and nothing while :class:`_Chained` is already asking.
     """
-    state = None if _chaining.get() else activation.current()
+    if _chained and getattr(_asking, "depth", 0):
+        return None if args else ("", "")
+    state = activation.current()
     if not args:
         return ("", "") if state is None else state.answer
     if state is not None:
@@ -553,23 +553,25 @@ def _hook(*args: Any) -> tuple[str, str] | None:
     return None
 
 
+# Whether a foreign hook has ever been chained; keeps a thread-local read off the launches of everyone else.
+_chained = False
+
+
 class _Chained:
     """The stage hook while a pipeline is active and a foreign hook sits in the slot."""
 
     def __init__(self, foreign: Callable) -> None:
+        global _chained
+        _chained = True
         self.foreign = foreign
 
     def __call__(self, *args: Any) -> tuple[str, str] | None:
         state = activation.current()
-        token = _chaining.set(True)
+        _asking.depth = getattr(_asking, "depth", 0) + 1
         try:
             if not args:
-                key, specialization = self.foreign()
-                return (
-                    (key, specialization)
-                    if state is None
-                    else (key + state.answer[0], specialization + state.answer[1])
-                )
+                answers = (self.foreign(), ("", "") if state is None else state.answer)
+                return "".join(key for key, _ in answers), "".join(part for _, part in answers)
             backend, stages, options, language, _ = args
             # Matched against the stock table, applied to the foreign one, whose functions ours then run inside.
             planned = None if state is None else plan(state.pipelines, backend, dict(stages), options, language)
@@ -578,14 +580,7 @@ class _Chained:
                 planned.apply(stages)
             return None
         finally:
-            _chaining.reset(token)
-
-
-def _read_slot(self: Any) -> Callable | None:
-    foreign = self.__dict__.get(_SLOT)
-    if activation.current() is None:
-        return foreign
-    return _hook if foreign is None else _Chained(foreign)
+            _asking.depth -= 1
 
 
 def _write_slot(self: Any, value: Callable | None) -> None:
@@ -599,70 +594,6 @@ def _write_slot(self: Any, value: Callable | None) -> None:
 
 def _clear_slot(self: Any) -> None:
     self.__dict__.pop(_SLOT, None)
-
-
-# --- the caches around a compilation ----------------------------------------------------------------------------------
-
-_PIPELINE_IN_KEY = re.compile(r'\("custom_pipeline", (?P<hash>[^)]*)\)')
-
-
-def _submit(original: Callable) -> Callable:
-    """Return ``AsyncCompileMode.submit`` that compiles in the pipeline of the submitting context.
-
-    Triton's key of a pending compilation does not cover the stage hook, so the pipeline is added to it.
-    """
-
-    @functools.wraps(original)
-    def submit(self: Any, key: str, compile_fn: Callable, finalize_fn: Callable, cleanup_fn: Callable) -> Any:
-        state = activation.current()
-        if state is not None:
-            key = f"{key}-{state.key}"
-        return original(self, key, functools.partial(activation.run_pinned, state, compile_fn), finalize_fn, cleanup_fn)
-
-    return submit
-
-
-def _preload(original: Callable) -> Callable:
-    """Return ``JITFunction.preload`` that refuses data recorded under other pipelines than the active ones."""
-
-    @functools.wraps(original)
-    def preload(self: Any, specialization_data: str) -> Any:
-        recorded = _PIPELINE_IN_KEY.search(json.loads(specialization_data)["key"])
-        hook = knobs.runtime.add_stages_inspection_hook
-        found, expected = recorded["hash"] if recorded else "", hook()[1] if hook is not None else ""
-        if found != expected and ("tritonext" in found or "tritonext" in expected):
-            raise PipelineError(
-                "the specialization was recorded under other pipelines than the active ones",
-                where=f"kernel {self.__name__}",
-                expected=expected or "no pipeline",
-                found=found or "no pipeline",
-                hint="activate the same pipelines around preload as around the launch that recorded it",
-            )
-        return original(self, specialization_data)
-
-    return preload
-
-
-def _tuned_configs(self: Any) -> dict:
-    """``Autotuner.cache``: what was tuned under one pipeline says nothing about another."""
-    state = activation.current()
-    if state is None:
-        return self.__dict__["cache"]
-    return self.__dict__.setdefault("_tritonext_caches", {}).setdefault(state.key, {})
-
-
-def _set_tuned_configs(self: Any, value: dict) -> None:
-    self.__dict__["cache"] = value
-
-
-def _tuning_key(original: Callable[[], str]) -> Callable[[], str]:
-    """Return the part of the autotuner's disk key that identifies the compiler, with the active pipeline in it."""
-
-    def triton_key() -> str:
-        state = activation.current()
-        return original() if state is None else f"{original()}-{state.key}"
-
-    return triton_key
 
 
 def install() -> None:
@@ -679,9 +610,8 @@ def install() -> None:
             module.instrument = _instrument(module.instrument)
             backend = name.split(".")[2]
             setattr(module, backend, _Passes(getattr(module, backend), backend))
-        _async_compile.AsyncCompileMode.submit = _submit(_async_compile.AsyncCompileMode.submit)
-        jit.JITFunction.preload = _preload(jit.JITFunction.preload)
-        autotuner.Autotuner.cache = property(_tuned_configs, _set_tuned_configs)
-        autotuner.triton_key = _tuning_key(autotuner.triton_key)
-        knobs.runtime_knobs.add_stages_inspection_hook = property(_read_slot, _write_slot, _clear_slot)
+        knobs.runtime_knobs.add_stages_inspection_hook = property(
+            activation.slot_reader(_SLOT, _hook, _Chained), _write_slot, _clear_slot
+        )
+        caching.install()
         _installed = True

@@ -1,0 +1,30 @@
+"""Activation by the environment variable ``TRITONEXT_ENABLE``, for scripts that know nothing of tritonext.
+
+The wheel installs ``tritonext.pth``, which imports this module at interpreter start when the variable is set. Nothing
+happens until ``triton`` is imported; then the pipelines are enabled for the process. Spawned workers inherit the
+variable and do the same. A mistake in the variable is raised by ``import triton``.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from . import _import_hook
+
+__all__ = ["activate"]
+
+
+def activate(triton: ModuleType | None = None) -> None:
+    """Enable what ``TRITONEXT_ENABLE`` describes.
+
+    Raises:
+        TritonextError: The variable is malformed, or an extension is unknown or refused.
+    """
+    from . import activation, env
+
+    specs = activation.parse_specs(env.get("TRITONEXT_ENABLE"))
+    if specs:
+        activation.enable(*specs)
+
+
+_import_hook.when_imported("triton", activate)

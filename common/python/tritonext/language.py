@@ -1,0 +1,38 @@
+"""Ops of extensions in kernels.
+
+An op of an extension is a Python function that builds IR. Marked with :func:`builtin` it carries the extension's
+content into the cache key of every kernel that reaches it, and that kernel alone compiles under the extension's
+default pipeline: using an op is opting in. The op can be reached by name, as an attribute of a module, and through
+other ``@triton.jit`` functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._triton import ops
+
+__all__ = ["builtin"]
+
+
+def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
+    """Mark a function as an op of an extension that kernels call like those of ``triton.language``.
+
+    The function gets the arguments of the call, constants as ``tl.constexpr``, and the keyword ``_semantic``, whose
+    ``builder`` has the extension's ``create_…`` methods. It must be defined at module level.
+
+    Args:
+        extension: Id of the extension the op belongs to.
+
+    Example::
+
+        @tritonext.language.builtin(extension="probe")
+        def twice(x, _semantic=None):
+            return tl.tensor(_semantic.builder.create_probe_twice([x.handle, x.handle]), x.type)
+    """
+
+    def mark(function: Callable[..., Any]) -> Any:
+        return ops.Op(function, extension)
+
+    return mark
