@@ -139,6 +139,16 @@ def test_a_machine_with_nothing_is_told_every_source_and_remedy(isolated, start)
         assert line in error
 
 
+def test_an_index_that_does_not_answer_is_told_from_a_missing_package(isolated, monkeypatch):
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    with pytest.raises(ToolchainError) as caught:
+        toolchain.provide()
+    assert caught.value.details[-1].endswith(": the package index does not answer")
+
+
 def test_a_python_without_pip_is_named(isolated, script, monkeypatch):
     python = script("python", "echo '/x/python: No module named pip' >&2; exit 1")
     monkeypatch.setattr(sys, "executable", str(python))

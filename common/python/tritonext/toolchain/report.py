@@ -32,7 +32,7 @@ class Reporter:
             yield lambda done, total: None
             return
         columns = (
-            rich.progress.TextColumn("{task.description}"),
+            rich.progress.TextColumn("{task.description}", markup=False),
             rich.progress.BarColumn(),
             rich.progress.TaskProgressColumn(),
             rich.progress.TimeElapsedColumn(),
