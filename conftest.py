@@ -11,6 +11,8 @@ import tomllib
 
 import pytest
 
+pytest_plugins = ["tritonext.testing.pytest_plugin"]
+
 ROOT = pathlib.Path(__file__).parent
 EXPECTED = ROOT / "ci" / "expected_tests.toml"
 

@@ -87,8 +87,9 @@ class Diagnostic:
     column: int = 0
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}: " if self.file is not None else ""
-        return f"{place}{self.severity}: {self.message}"
+        # MLIR gives line 0 to a module that the text does not spell out.
+        place = [self.file, *([str(self.line), str(self.column)] if self.line else [])] if self.file else []
+        return f"{''.join(f'{part}:' for part in place)}{' ' if place else ''}{self.severity}: {self.message}"
 
 
 @dataclass(frozen=True)
