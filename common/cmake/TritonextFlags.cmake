@@ -19,8 +19,8 @@ function(tritonext_define_flags)
     -fno-rtti
     # libtriton is an asserts build, and NDEBUG changes the layout of some classes. CMake's release flags define it.
     -UNDEBUG
-    # The layout check needs debug info, which the wheel then drops.
-    -g
+    # The layout check reads the debug info of every class that is used, and the wheel then drops it.
+    -g -fstandalone-debug
     -ffunction-sections -fdata-sections
     -Wall -Wextra -Wno-unused-parameter
     # No path of the machine that builds may reach the library.

@@ -8,7 +8,6 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <link.h>
 #include <string>
 #include <vector>
 
@@ -26,23 +25,10 @@ struct Collector {
 
 thread_local Collector collector;
 
-/// Returns the directory of the installed Triton package, with a trailing slash; empty when it cannot be told.
-llvm::StringRef tritonRoot() {
-  static const std::string root = [] {
-    std::string found;
-    // dladdr would do, but its symbol version is newer than the systems that Triton's wheel runs on.
-    dl_iterate_phdr(
-        [](dl_phdr_info *info, size_t, void *result) {
-          llvm::StringRef path = info->dlpi_name;
-          if (!path.consume_back("_C/libtriton.so"))
-            return 0;
-          *static_cast<std::string *>(result) = path.str();
-          return 1;
-        },
-        &found);
-    return found;
-  }();
-  return root;
+/// Returns whether `loc` lies in the library of kernels that Triton itself brings.
+bool isTritonSource(FileLineColLoc loc) {
+  llvm::StringRef file = loc.getFilename().getValue();
+  return file.contains("/triton/language/") || file.contains("/triton/experimental/");
 }
 
 /// Returns the location of the user's source line inside `loc`, or null. A call site names a helper and its caller; a
@@ -54,8 +40,7 @@ FileLineColLoc findUserLoc(Location loc) {
     return findUserLoc(name.getChildLoc());
   if (auto call = dyn_cast<CallSiteLoc>(loc)) {
     FileLineColLoc callee = findUserLoc(call.getCallee());
-    llvm::StringRef root = tritonRoot();
-    if (callee && (root.empty() || !callee.getFilename().getValue().starts_with(root)))
+    if (callee && !isTritonSource(callee))
       return callee;
     FileLineColLoc caller = findUserLoc(call.getCaller());
     return caller ? caller : callee;

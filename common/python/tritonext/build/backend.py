@@ -141,11 +141,10 @@ def _settings(manifest: Manifest, config_settings: Settings | None) -> dict[str,
 
 def _place(tree: pathlib.Path, manifest: Manifest, directory: pathlib.Path) -> pathlib.Path:
     """Copy what the build made from an unpacked wheel into the source package, and return the library."""
-    from .. import registry
-    from .finish import ABI_FILE
+    from .. import abi, registry
 
     package = directory / "python" / manifest.package
-    for name in (manifest.library, registry.MANIFEST_FILE, registry.STAMP_FILE, ABI_FILE):
+    for name in (manifest.library, registry.MANIFEST_FILE, registry.STAMP_FILE, abi.TABLE_NAME):
         # A running process may have the old library mapped; replacing the name leaves its copy intact.
         temporary = package / f"{name}.new"
         shutil.copyfile(tree / manifest.package / name, temporary)

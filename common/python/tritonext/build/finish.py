@@ -15,10 +15,7 @@ from ..errors import ExtensionError, ToolchainError
 from ..manifest import Manifest
 from . import audit, symbols
 
-__all__ = ["ABI_FILE", "finish", "pack", "unpack"]
-
-ABI_FILE = "_abi.json.xz"
-"""File name of the library's layout table inside its package."""
+__all__ = ["finish", "pack", "unpack"]
 
 # The earliest time a zip archive can hold; a fixed one makes equal builds equal files.
 _EPOCH = 315532800
@@ -45,13 +42,14 @@ def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pa
     tools = toolchain.find()
     host = triton_wheel.installed()
     built = build / manifest.library
-    report = abi.check_plugin(built)
+    symbols.check(built, build)
+    table = abi.extract(built)
+    report = abi.check_plugin(built, table=table)
 
     tree = unpack(wheel)
     package = tree / manifest.package
     library = package / manifest.library
     _strip(tools.strip, built, library)
-    symbols.check(library, host.library, build)
     (package / registry.MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
     stamp = {
         "schema": registry.STAMP_SCHEMA,
@@ -64,10 +62,14 @@ def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pa
         "compiler": symbols.compiler(built),
         "library": manifest.library,
         "library_sha256": hashlib.sha256(library.read_bytes()).hexdigest(),
-        "abi": report.summary(),
+        "abi": {
+            "compared": report.compared,
+            "mismatches": len(report.mismatches),
+            "uncovered": len(report.uncovered),
+        },
     }
     (package / registry.STAMP_FILE).write_text(json.dumps(stamp, indent=2) + "\n", encoding="utf-8")
-    (package / ABI_FILE).write_bytes(report.table())
+    table.save(package / abi.TABLE_NAME)
 
     tag = audit.platform_tag(pack(tree, wheel), library, pins["platform"], build)
     _retag(tree, tag)

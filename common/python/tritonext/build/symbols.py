@@ -1,4 +1,4 @@
-"""Check the dynamic symbols of a plugin: what it exports, what it leaves undefined, and which libraries it names."""
+"""Check what a plugin exports and which libraries it names, and find the objects that a symbol comes from."""
 
 from __future__ import annotations
 
@@ -25,25 +25,19 @@ _LINKERS = frozenset({"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
 _SHOWN = 12
 
 
-def check(library: pathlib.Path, libtriton: pathlib.Path, objects: pathlib.Path) -> None:
-    """Check that ``library`` exports the two entry points and needs only what Triton and the system provide.
+def check(library: pathlib.Path, objects: pathlib.Path) -> None:
+    """Check that ``library`` exports the two entry points alone and is linked to what a Triton wheel brings.
 
     Args:
         library: The plugin.
-        libtriton: The library it will be loaded beside.
         objects: Directory of the object files it was linked from, to name where a symbol comes from.
 
     Raises:
         AbiError: A symbol or library is not on its list; the details name each, and the objects behind it.
     """
-    with Elf(library) as plugin_elf, Elf(libtriton) as host:
-        exported = {symbol.name for symbol in plugin_elf.symbols if symbol.defined}
-        undefined = {
-            symbol.name
-            for symbol in plugin_elf.symbols
-            if not (symbol.defined or symbol.weak or symbol.versioned or host.exports(symbol.name))
-        }
-        foreign = set(plugin_elf.needed) - _LIBRARIES - _LINKERS
+    with Elf(library) as elf:
+        exported = {symbol.name for symbol in elf.symbols if symbol.defined}
+        foreign = set(elf.needed) - _LIBRARIES - _LINKERS
     if extra := exported - EXPORTS:
         raise AbiError(
             "the library exports symbols of its own, which could clash with another extension's",
@@ -60,14 +54,6 @@ def check(library: pathlib.Path, libtriton: pathlib.Path, objects: pathlib.Path)
             expected=", ".join(sorted(EXPORTS)),
             found=f"no {', '.join(sorted(absent))}",
             hint="build it with tritonext_add_extension()",
-        )
-    if undefined:
-        raise AbiError(
-            "the library needs symbols that neither libtriton nor a versioned system library provides",
-            where=library.name,
-            found=f"{len(undefined)} undefined",
-            details=describe_users(undefined, objects, defined=False),
-            hint="define them, or do without the API they belong to: the stock wheel does not export it",
         )
     if foreign:
         raise AbiError(
