@@ -29,7 +29,7 @@ def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
 
         @tritonext.language.builtin(extension="probe")
         def twice(x, _semantic=None):
-            return tl.tensor(_semantic.builder.create_probe_twice([x.handle, x.handle]), x.type)
+            return tl.tensor(_semantic.builder.create_probe_twice([x.handle]), x.type)
     """
 
     def mark(function: Callable[..., Any]) -> Any:
