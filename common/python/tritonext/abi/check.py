@@ -170,9 +170,7 @@ def _check_identity(report: Report, path: pathlib.Path) -> None:
         [sys.executable, "-m", f"{__package__}._identity", os.fspath(path.absolute())],
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     try:
         report.identity = json.loads(done.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -52,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with ``argv`` (without the program name) and return its exit status."""
     arguments = _parser().parse_args(argv)
     start = time.monotonic()
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    logging.getLogger("tritonext.abi").setLevel(logging.INFO)
     try:
         report = examine(arguments.plugin, against=arguments.against, identity=not arguments.no_identity)
     except TritonextError as error:

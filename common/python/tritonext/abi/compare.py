@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tritonext import versions
@@ -14,6 +14,7 @@ from .table import Function, Table
 __all__ = ["Mismatch", "Problem", "Report", "Uncovered", "compare"]
 
 _STANDARD = re.compile(r"(std|__gnu_cxx)::")
+_BUILD_HINT = "compile and link with `-g -fstandalone-debug`"
 _CLANG = re.compile(r"\bclang version (\d+)")
 
 
@@ -140,6 +141,13 @@ def compare(plugin: Table, host: Table) -> Report:
             _compare_type(report, name, plugin, host)
         else:
             report.uncovered.append(_uncovered(report, name, plugin, host))
+    if not plugin.producers:
+        report.problems.append(Problem("debug information", "no C++ unit has debug information", _BUILD_HINT))
+    elif not report.compared:
+        report.problems.append(Problem("debug information", "no type is defined in both debug infos", _BUILD_HINT))
+    variants = [name for name, layouts in plugin.types.items() if len(layouts) > 1 and not is_local(name)]
+    if variants:
+        report.notes.append(f"units of the plugin define these types differently: {', '.join(sorted(variants))}")
     report.host_only = len(host.types.keys() - plugin.types.keys())
     return report
 
@@ -167,9 +175,9 @@ def _compare_type(report: Report, name: str, plugin: Table, host: Table) -> None
         if mine in theirs:
             continue
         if _STANDARD.match(name) and mine.kind != "enum":
-            flat = tuple(_flatten(name, mine, plugin))
+            flat = tuple(_flatten(name, mine, plugin, host))
             if any(
-                mine.size == other.size and flat == tuple(_flatten(name, other, host))
+                mine.size == other.size and flat == tuple(_flatten(name, other, host, plugin))
                 for other in theirs
                 if other.kind == mine.kind
             ):
@@ -215,29 +223,37 @@ def _differences(mine: Layout, other: Layout) -> Iterator[str]:
     ):
         if left != right:
             yield f"{label} is {left}, in libtriton {right}"
-    yield from _pairs("base class", dict(mine.bases), dict(other.bases), _offset)
-    yield from _pairs("enumerator", dict(mine.enumerators), dict(other.enumerators), str)
-    yield from _pairs(
-        "virtual function",
-        {name: slot for slot, name in mine.vtable},
-        {name: slot for slot, name in other.vtable},
-        _slot,
-    )
-    left = {name: rest for name, *rest in mine.members}
-    right = {name: rest for name, *rest in other.members}
-    yield from _pairs("member", left, right, lambda rest: _place(*rest))
-    if list(left) != list(right) and left.keys() == right.keys():
-        yield "members are declared in another order"
+    yield from _pairs("base class", mine.bases, other.bases, _offset)
+    yield from _pairs("enumerator", mine.enumerators, other.enumerators, str)
+    slots = [[(name, slot) for slot, name in side.vtable] for side in (mine, other)]
+    yield from _pairs("virtual function", *slots, _slot)
+    members = [[(name or "(unnamed)", rest) for name, *rest in side.members] for side in (mine, other)]
+    yield from _pairs("member", *members, lambda rest: _place(*rest))
 
 
-def _pairs(what: str, mine: dict, other: dict, show) -> Iterator[str]:
-    for name in [*mine, *(key for key in other if key not in mine)]:
-        if name not in other:
-            yield f"{what} {name!r} ({show(mine[name])}) is in the plugin only"
-        elif name not in mine:
-            yield f"{what} {name!r} ({show(other[name])}) is in libtriton only"
-        elif mine[name] != other[name]:
-            yield f"{what} {name!r} is {show(mine[name])}, in libtriton {show(other[name])}"
+def _pairs(what: str, mine: Iterable[tuple], other: Iterable[tuple], show: Callable[..., str]) -> Iterator[str]:
+    left, right = _keyed(mine), _keyed(other)
+    for name in [*left, *(key for key in right if key not in left)]:
+        if name not in right:
+            yield f"{what} {name!r} ({show(left[name])}) is in the plugin only"
+        elif name not in left:
+            yield f"{what} {name!r} ({show(right[name])}) is in libtriton only"
+        elif left[name] != right[name]:
+            yield f"{what} {name!r} is {show(left[name])}, in libtriton {show(right[name])}"
+    if left == right and list(left) != list(right):
+        yield f"each {what} is the same, but in another order"
+
+
+def _keyed(items: Iterable[tuple]) -> dict[str, object]:
+    """Index ``items`` by name; names that repeat, as those of unnamed members do, get their number."""
+    keyed: dict[str, object] = {}
+    for name, value in items:
+        key, count = name, 1
+        while key in keyed:
+            count += 1
+            key = f"{name} #{count}"
+        keyed[key] = value
+    return keyed
 
 
 def _offset(offset: int) -> str:
@@ -252,7 +268,9 @@ def _place(position: int, width: int, spelling: str) -> str:
 
 def _lines(layout: Layout) -> Iterable[str]:
     """Show a layout, one line for each part."""
-    yield f"{layout.kind}, {layout.size} bytes" + (f", alignment {layout.alignment}" if layout.alignment else "")
+    yield f"{layout.kind} of {layout.size} byte{'s' * (layout.size != 1)}" + (
+        f", alignment {layout.alignment}" if layout.alignment else ""
+    )
     for name, offset in layout.bases:
         yield f"  base {name} {_offset(offset)}"
     for name, position, width, spelling in layout.members:
@@ -263,31 +281,44 @@ def _lines(layout: Layout) -> Iterable[str]:
         yield f"  {name} = {value}"
 
 
-_POINTER = re.compile(r"(\*|&|&&|::\*)$")
+_POINTER = re.compile(r"(\*|&)$")
+_HELPER = re.compile(r"::_\w*$")
+# What std::variant keeps an alternative in: raw bytes of its size in one release, the object in the next.
+_STORAGE = re.compile(r"::_Uninitialized<")
 
 
-def _flatten(name: str, layout: Layout, table: Table, base: int = 0, active: tuple[str, ...] = ()) -> Iterator[tuple]:
-    """Yield place and type of each scalar in a layout, whichever base or member class holds it.
+def _flatten(
+    name: str, layout: Layout, table: Table, other: Table, base: int = 0, active: tuple[str, ...] = ()
+) -> Iterator[tuple]:
+    """Yield place and type of each part of a standard-library class, whichever helper class holds it.
 
     Releases of libstdc++ move members between helper bases without moving a byte, and add ``const`` to pointees. An
     object of either release is the same object to both.
     """
+    active = (*active, name)
     for parent, offset in layout.bases:
         if offset < 0:
             yield base, 0, f"virtual {parent}"
         else:
-            yield from _expand(parent, base + 8 * offset, 0, table, (*active, name))
+            yield from _expand(parent, base + 8 * offset, 0, table, other, active)
     for _, position, width, spelling in layout.members:
-        yield from _expand(spelling, base + position, width, table, (*active, name))
+        yield from _expand(spelling, base + position, width, table, other, active)
 
 
-def _expand(spelling: str, position: int, width: int, table: Table, active: tuple[str, ...]) -> Iterator[tuple]:
+def _expand(
+    spelling: str, position: int, width: int, table: Table, other: Table, active: tuple[str, ...]
+) -> Iterator[tuple]:
     spelling = spelling.removesuffix(" const").removesuffix(" volatile")
     if _POINTER.search(spelling):
         yield position, width, "pointer"
         return
     variants = table.types.get(spelling, ())
-    if len(variants) == 1 and variants[0].kind == "class" and spelling not in active:
-        yield from _flatten(spelling, variants[0], table, position, active)
+    if variants and _STORAGE.search(spelling):
+        yield position, width, f"{spelling} of {variants[0].size} bytes"
+        return
+    # Helpers exist in one release and not in the other; a public class that one side only declares is known by name.
+    inside = _STANDARD.match(spelling) and (spelling in other.types or _HELPER.search(spelling.split("<")[0]))
+    if inside and len(variants) == 1 and variants[0].kind != "enum" and spelling not in active:
+        yield from _flatten(spelling, variants[0], table, other, position, active)
     else:
         yield position, width, spelling

@@ -30,7 +30,7 @@ class Layout(NamedTuple):
         bases: ``(name, offset)`` of each base class, the offset being -1 for a virtual base.
         members: ``(name, bit offset, bit-field width or 0, type)`` of each non-static data member.
         vtable: ``(slot, function)`` of each virtual function declared; a destructor has slot -1.
-        enumerators: ``(name, value)`` in order of declaration; values modulo the size of the type.
+        enumerators: ``(name, value)`` in order of value; values modulo the size of the type.
         underlying: The underlying type of an enumeration.
     """
 
@@ -44,56 +44,81 @@ class Layout(NamedTuple):
     underlying: str = ""
 
 
-# Tags.
-_ARRAY, _CLASS, _ENUM, _PARAMETER, _LEXICAL, _MEMBER, _POINTER, _REFERENCE = (
-    0x01,
-    0x02,
-    0x04,
-    0x05,
-    0x0B,
-    0x0D,
-    0x0F,
-    0x10,
-)
-_COMPILE_UNIT, _STRUCT, _SUBROUTINE, _TYPEDEF, _UNION, _VARIADIC = 0x11, 0x13, 0x15, 0x16, 0x17, 0x18
-_INHERITANCE, _MEMBER_POINTER, _SUBRANGE, _BASE_TYPE, _CONST, _ENUMERATOR = 0x1C, 0x1F, 0x21, 0x24, 0x26, 0x28
-_SUBPROGRAM, _VOLATILE, _RESTRICT, _NAMESPACE, _UNSPECIFIED, _RVALUE, _ALIAS, _ATOMIC = (
-    0x2E, 0x35, 0x37, 0x39, 0x3B, 0x42, 0x43, 0x47,
-)  # fmt: skip
-_RECORDS = {_CLASS: "class", _STRUCT: "class", _UNION: "union", _ENUM: "enum"}
-_PARTS = frozenset({_MEMBER, _INHERITANCE, _SUBPROGRAM})
-_NAMED = frozenset({*_RECORDS, _TYPEDEF, _BASE_TYPE, _UNSPECIFIED, _ALIAS})
-_SUFFIXES = {
-    _POINTER: "*",
-    _REFERENCE: "&",
-    _RVALUE: "&&",
-    _CONST: "const",
-    _VOLATILE: "volatile",
-    _RESTRICT: "restrict",
-    _ATOMIC: "_Atomic",
-}
+class _Tag:
+    """Kinds of entries: DWARF 5, table 7.3."""
 
-# Attributes.
-_SIBLING, _NAME, _BYTE_SIZE, _BIT_OFFSET, _BIT_SIZE, _CONST_VALUE, _CONTAINING = (
-    0x01,
-    0x03,
-    0x0B,
-    0x0C,
-    0x0D,
-    0x1C,
-    0x1D,
-)
-_PRODUCER, _UPPER_BOUND, _ARTIFICIAL, _COUNT, _LOCATION, _DECLARATION, _EXTERNAL = (
-    0x25, 0x2F, 0x34, 0x37, 0x38, 0x3C, 0x3F,
-)  # fmt: skip
-_LANGUAGE, _DECL_LINE = 0x13, 0x3B
-_TYPE, _VIRTUALITY, _VTABLE_SLOT, _SIGNATURE, _DATA_BIT_OFFSET, _LINKAGE_NAME = 0x49, 0x4C, 0x4D, 0x69, 0x6B, 0x6E
-_STR_OFFSETS, _DWO_NAME, _ALIGNMENT, _EXPORT_SYMBOLS, _GNU_DWO_NAME = 0x72, 0x76, 0x88, 0x89, 0x2130
-_WANTED = frozenset({
-    _SIBLING, _NAME, _BYTE_SIZE, _BIT_OFFSET, _BIT_SIZE, _CONST_VALUE, _CONTAINING, _PRODUCER, _UPPER_BOUND,
-    _ARTIFICIAL, _COUNT, _LOCATION, _DECLARATION, _EXTERNAL, _TYPE, _VIRTUALITY, _VTABLE_SLOT, _SIGNATURE, _DATA_BIT_OFFSET,
-    _LINKAGE_NAME, _STR_OFFSETS, _DWO_NAME, _ALIGNMENT, _EXPORT_SYMBOLS, _GNU_DWO_NAME, _LANGUAGE, _DECL_LINE,
-})  # fmt: skip
+    ARRAY = 0x01
+    CLASS = 0x02
+    ENUM = 0x04
+    PARAMETER = 0x05
+    MEMBER = 0x0D
+    POINTER = 0x0F
+    REFERENCE = 0x10
+    STRUCT = 0x13
+    SUBROUTINE = 0x15
+    TYPEDEF = 0x16
+    UNION = 0x17
+    VARIADIC = 0x18
+    INHERITANCE = 0x1C
+    MEMBER_POINTER = 0x1F
+    SUBRANGE = 0x21
+    BASE_TYPE = 0x24
+    CONST = 0x26
+    ENUMERATOR = 0x28
+    SUBPROGRAM = 0x2E
+    VOLATILE = 0x35
+    RESTRICT = 0x37
+    NAMESPACE = 0x39
+    UNSPECIFIED = 0x3B
+    RVALUE = 0x42
+    ALIAS = 0x43
+    ATOMIC = 0x47
+
+
+class _At:
+    """Attributes: DWARF 5, table 7.5, and one of GNU."""
+
+    SIBLING = 0x01
+    NAME = 0x03
+    BYTE_SIZE = 0x0B
+    BIT_OFFSET = 0x0C
+    BIT_SIZE = 0x0D
+    LANGUAGE = 0x13
+    CONST_VALUE = 0x1C
+    CONTAINING = 0x1D
+    PRODUCER = 0x25
+    UPPER_BOUND = 0x2F
+    ARTIFICIAL = 0x34
+    COUNT = 0x37
+    LOCATION = 0x38
+    DECL_LINE = 0x3B
+    DECLARATION = 0x3C
+    EXTERNAL = 0x3F
+    TYPE = 0x49
+    VIRTUALITY = 0x4C
+    VTABLE_SLOT = 0x4D
+    SIGNATURE = 0x69
+    DATA_BIT_OFFSET = 0x6B
+    LINKAGE_NAME = 0x6E
+    STR_OFFSETS = 0x72
+    DWO_NAME = 0x76
+    ALIGNMENT = 0x88
+    GNU_DWO_NAME = 0x2130
+
+
+_RECORDS = {_Tag.CLASS: "class", _Tag.STRUCT: "class", _Tag.UNION: "union", _Tag.ENUM: "enum"}
+_PARTS = frozenset({_Tag.MEMBER, _Tag.INHERITANCE, _Tag.SUBPROGRAM})
+_NAMED = frozenset({*_RECORDS, _Tag.TYPEDEF, _Tag.BASE_TYPE, _Tag.UNSPECIFIED, _Tag.ALIAS})
+_SUFFIXES = {
+    _Tag.POINTER: "*",
+    _Tag.REFERENCE: "&",
+    _Tag.RVALUE: "&&",
+    _Tag.CONST: "const",
+    _Tag.VOLATILE: "volatile",
+    _Tag.RESTRICT: "restrict",
+    _Tag.ATOMIC: "_Atomic",
+}
+_WANTED = frozenset(value for name, value in vars(_At).items() if name.isupper())
 
 # Offsets at or above this are positions in the whole file, not in the unit that refers to them.
 _FOREIGN = 1 << 48
@@ -228,18 +253,18 @@ class Unit:
         abbreviation, offset = self._abbreviation(self._first)
         # The base of the string offsets comes after strings that need it, so the root is decoded twice.
         values, _ = self._decode(abbreviation, offset, strings=False)
-        self._str_offsets_base = values.get(_STR_OFFSETS, self._str_offsets_base)
+        self._str_offsets_base = values.get(_At.STR_OFFSETS, self._str_offsets_base)
         values, offset = self._decode(abbreviation, offset)
-        if _DWO_NAME in values or _GNU_DWO_NAME in values:
+        if _At.DWO_NAME in values or _At.GNU_DWO_NAME in values:
             raise self._info.split()
-        self.producer, self.language = values.get(_PRODUCER, ""), values.get(_LANGUAGE, 0)
+        self.producer, self.language = values.get(_At.PRODUCER, ""), values.get(_At.LANGUAGE, 0)
         if abbreviation.children:
             self._scope(offset, "")
         # An unnamed class takes the name of the first typedef that names it, as it does for linkage.
         for target, name in self._typedefs:
             if target in self._unnamed:
                 record = self._unnamed.pop(target)
-                self._names[target] = (_STRUCT, name)
+                self._names[target] = (_Tag.STRUCT, name)
                 self._definitions.append((name, *record))
 
     def _abbreviation(self, offset: int) -> tuple[_Abbreviation, int]:
@@ -327,7 +352,7 @@ class Unit:
     def _after(self, abbreviation: _Abbreviation, values: dict, offset: int) -> int:
         if not abbreviation.children:
             return offset
-        return values.get(_SIBLING) or self._skip_children(offset)
+        return values.get(_At.SIBLING) or self._skip_children(offset)
 
     def _scope(self, offset: int, prefix: str, children: list | None = None, every: bool = True) -> int:
         """Index the entries from ``offset`` to the end of the scope; collect a class's own entries in ``children``.
@@ -348,22 +373,22 @@ class Unit:
             if tag in _NAMED:
                 values, offset = self._decode(abbreviation, offset)
                 offset = self._type(entry, abbreviation, values, offset, prefix)
-            elif tag == _NAMESPACE:
+            elif tag == _Tag.NAMESPACE:
                 values, offset = self._decode(abbreviation, offset)
                 if abbreviation.children:
-                    name = values.get(_NAME, "(anonymous namespace)")
-                    inline = _NAME in values and _EXPORT_SYMBOLS in values
-                    offset = self._scope(offset, prefix if inline else f"{prefix}{name}::")
+                    # Inline namespaces stay in the name: compilers write them in template arguments, too.
+                    name = values.get(_At.NAME, "(anonymous namespace)")
+                    offset = self._scope(offset, f"{prefix}{name}::")
             elif (
                 children is not None
                 and tag in _PARTS
-                and (every or tag != _SUBPROGRAM or _VIRTUALITY in abbreviation.attributes)
+                and (every or tag != _Tag.SUBPROGRAM or _At.VIRTUALITY in abbreviation.attributes)
             ):
                 values, offset = self._decode(abbreviation, offset)
                 children.append((tag, values))
                 offset = self._after(abbreviation, values, offset)
             else:
-                if abbreviation.children and _SIBLING in abbreviation.attributes:
+                if abbreviation.children and _At.SIBLING in abbreviation.attributes:
                     values, offset = self._decode(abbreviation, offset)
                     offset = self._after(abbreviation, values, offset)
                 else:
@@ -373,30 +398,29 @@ class Unit:
 
     def _type(self, entry: int, abbreviation: _Abbreviation, values: dict, offset: int, prefix: str) -> int:
         tag = abbreviation.tag
-        bare = values.get(_NAME)
+        bare = values.get(_At.NAME)
         name = normalize(prefix + bare) if bare is not None else None
-        if _SIGNATURE in values and values[_SIGNATURE] is not None:
-            # The definition is in a type unit; a declaration here only repeats its scope.
-            name = None
-            self._spellings[entry] = self._info.spell(values[_SIGNATURE])
+        if values.get(_At.SIGNATURE) is not None:
+            # The definition is in a type unit; what is here only gives nested types their place.
+            name = self._info.spell(values[_At.SIGNATURE])
         if name is not None:
             self._names[entry] = (tag, name)
-            if tag == _TYPEDEF and _TYPE in values:
-                self._typedefs.append((values[_TYPE], name))
+            if tag == _Tag.TYPEDEF and _At.TYPE in values:
+                self._typedefs.append((values[_At.TYPE], name))
         if tag not in _RECORDS:
             return self._after(abbreviation, values, offset)
         collected: list = []
         if abbreviation.children:
-            if tag == _ENUM:
+            if tag == _Tag.ENUM:
                 offset = self._enumerators(offset, collected)
             else:
-                every = self._info.every_function or _DECLARATION in values
+                every = self._info.every_function or _At.DECLARATION in values
                 offset = self._scope(offset, f"{name or prefix + '(anonymous)'}::", collected, every)
-        if name is not None and tag != _ENUM and collected:
+        if name is not None and tag != _Tag.ENUM and collected:
             self._scopes.append((name, collected))
-        if _DECLARATION in values:
+        if _At.DECLARATION in values:
             return offset
-        if name is None and tag == _ENUM and collected:
+        if name is None and tag == _Tag.ENUM and collected:
             name = normalize(f"{prefix}(anonymous enum {collected[0][0]})")
             self._names[entry] = (tag, name)
         if name is not None:
@@ -412,8 +436,8 @@ class Unit:
                 return offset
             abbreviation = self._abbreviations[code]
             values, offset = self._decode(abbreviation, offset)
-            if abbreviation.tag == _ENUMERATOR:
-                collected.append((values.get(_NAME, ""), values.get(_CONST_VALUE, 0)))
+            if abbreviation.tag == _Tag.ENUMERATOR:
+                collected.append((values.get(_At.NAME, ""), values.get(_At.CONST_VALUE, 0)))
             offset = self._after(abbreviation, values, offset)
 
     def definitions(self) -> Iterator[tuple[str, Layout]]:
@@ -437,48 +461,49 @@ class Unit:
         self.load()
         for name, children in self._scopes:
             for tag, child in children:
-                if tag == _SUBPROGRAM and _LINKAGE_NAME in child and _ARTIFICIAL not in child:
-                    slot = self._expression(child[_VTABLE_SLOT]) if _VTABLE_SLOT in child else -1
-                    yield name, child[_LINKAGE_NAME], slot, child.get(_DECL_LINE, 0)
+                if tag == _Tag.SUBPROGRAM and _At.LINKAGE_NAME in child and _At.ARTIFICIAL not in child:
+                    slot = self._expression(child[_At.VTABLE_SLOT]) if _At.VTABLE_SLOT in child else -1
+                    yield name, child[_At.LINKAGE_NAME], slot, child.get(_At.DECL_LINE, 0)
 
     def _layout(self, kind: str, values: dict, children: list) -> Layout:
-        size = values.get(_BYTE_SIZE, 0)
-        alignment = values.get(_ALIGNMENT, 0)
+        size = values.get(_At.BYTE_SIZE, 0)
+        alignment = values.get(_At.ALIGNMENT, 0)
         if kind == "enum":
             mask = (1 << 8 * size) - 1
-            enumerators = tuple((name, self._constant(value) & mask) for name, value in children)
-            underlying = self.spell(values[_TYPE]) if _TYPE in values else ""
+            values_by_name = ((name, self._constant(value) & mask) for name, value in children)
+            enumerators = tuple(sorted(values_by_name, key=lambda item: item[1]))
+            underlying = self.spell(values[_At.TYPE]) if _At.TYPE in values else ""
             return Layout(kind, size, alignment, enumerators=enumerators, underlying=underlying)
         bases, members, vtable = [], [], []
         for tag, child in children:
-            if tag == _INHERITANCE:
-                virtual = child.get(_VIRTUALITY, 0)
-                bases.append((self.spell(child.get(_TYPE)), -1 if virtual else self._location(child)))
-            elif tag == _MEMBER:
-                if _EXTERNAL not in child and _DECLARATION not in child:
+            if tag == _Tag.INHERITANCE:
+                virtual = child.get(_At.VIRTUALITY, 0)
+                bases.append((self.spell(child.get(_At.TYPE)), -1 if virtual else self._location(child)))
+            elif tag == _Tag.MEMBER:
+                if _At.EXTERNAL not in child and _At.DECLARATION not in child:
                     members.append(self._member(child))
-            elif child.get(_VIRTUALITY) and _ARTIFICIAL not in child:
-                name = child.get(_LINKAGE_NAME) or child.get(_NAME, "")
-                if child.get(_NAME, "").startswith("~"):
-                    vtable.append((-1, child[_NAME].split("<")[0]))
-                elif _VTABLE_SLOT in child:
-                    vtable.append((self._expression(child[_VTABLE_SLOT]), name))
+            elif child.get(_At.VIRTUALITY) and _At.ARTIFICIAL not in child:
+                name = child.get(_At.LINKAGE_NAME) or child.get(_At.NAME, "")
+                if child.get(_At.NAME, "").startswith("~"):
+                    vtable.append((-1, child[_At.NAME].split("<")[0]))
+                elif _At.VTABLE_SLOT in child:
+                    vtable.append((self._expression(child[_At.VTABLE_SLOT]), name))
         return Layout(kind, size, alignment, tuple(bases), tuple(members), tuple(sorted(vtable)))
 
     def _member(self, values: dict) -> tuple[str, int, int, str]:
-        width = values.get(_BIT_SIZE, 0)
-        if _DATA_BIT_OFFSET in values:
-            position = values[_DATA_BIT_OFFSET]
+        width = values.get(_At.BIT_SIZE, 0)
+        if _At.DATA_BIT_OFFSET in values:
+            position = values[_At.DATA_BIT_OFFSET]
         else:
             position = 8 * self._location(values)
-            if _BIT_OFFSET in values:
-                storage = 8 * (values.get(_BYTE_SIZE) or self._size_of(values.get(_TYPE)))
-                position += storage - values[_BIT_OFFSET] - width
-        name = values.get(_NAME, "")
-        return "_vptr" if name.startswith("_vptr") else name, position, width, self.spell(values.get(_TYPE))
+            if _At.BIT_OFFSET in values:
+                storage = 8 * (values.get(_At.BYTE_SIZE) or self._size_of(values.get(_At.TYPE)))
+                position += storage - values[_At.BIT_OFFSET] - width
+        name = values.get(_At.NAME, "")
+        return "_vptr" if name.startswith("_vptr") else name, position, width, self.spell(values.get(_At.TYPE))
 
     def _location(self, values: dict) -> int:
-        location = values.get(_LOCATION, 0)
+        location = values.get(_At.LOCATION, 0)
         return location if isinstance(location, int) else self._expression(location)
 
     @staticmethod
@@ -502,9 +527,9 @@ class Unit:
         while offset is not None and offset < _FOREIGN:
             abbreviation, cursor = self._abbreviation(offset)
             values, _ = self._decode(abbreviation, cursor)
-            if _BYTE_SIZE in values:
-                return values[_BYTE_SIZE]
-            offset = values.get(_TYPE)
+            if _At.BYTE_SIZE in values:
+                return values[_At.BYTE_SIZE]
+            offset = values.get(_At.TYPE)
         return 0
 
     def spell(self, offset: int | None) -> str:
@@ -520,21 +545,21 @@ class Unit:
 
     def _spell(self, offset: int) -> str:
         named = self._names.get(offset)
-        if named is not None and named[0] not in (_TYPEDEF, _ALIAS):
+        if named is not None and named[0] not in (_Tag.TYPEDEF, _Tag.ALIAS):
             return named[1]
         abbreviation, cursor = self._abbreviation(offset)
         values, cursor = self._decode(abbreviation, cursor)
-        tag, target = abbreviation.tag, values.get(_TYPE)
-        if tag in (_TYPEDEF, _ALIAS):
+        tag, target = abbreviation.tag, values.get(_At.TYPE)
+        if tag in (_Tag.TYPEDEF, _Tag.ALIAS):
             return self.spell(target)
         if tag in _SUFFIXES:
             return f"{self.spell(target)} {_SUFFIXES[tag]}"
-        if tag == _ARRAY:
+        if tag == _Tag.ARRAY:
             return self.spell(target) + self._extent(abbreviation, cursor)
-        if tag == _SUBROUTINE:
+        if tag == _Tag.SUBROUTINE:
             return f"{self.spell(target)} ({', '.join(self._parameters(abbreviation, cursor))})"
-        if tag == _MEMBER_POINTER:
-            return f"{self.spell(target)} {self.spell(values.get(_CONTAINING))}::*"
+        if tag == _Tag.MEMBER_POINTER:
+            return f"{self.spell(target)} {self.spell(values.get(_At.CONTAINING))}::*"
         record = self._unnamed.get(offset)
         if record is not None and offset not in self._expanding:
             self._expanding.add(offset)
@@ -543,7 +568,7 @@ class Unit:
             fields = "; ".join(f"{name}@{position}{f':{width}' if width else ''} {spelling}"
                                for name, position, width, spelling in layout.members)  # fmt: skip
             return f"(anonymous {layout.kind} of {layout.size}: {fields})"
-        return normalize(values.get(_NAME, "(anonymous)"))
+        return normalize(values.get(_At.NAME, "(anonymous)"))
 
     def _children(self, abbreviation: _Abbreviation, cursor: int) -> Iterator[tuple[int, dict]]:
         while abbreviation.children:
@@ -558,17 +583,17 @@ class Unit:
     def _extent(self, abbreviation: _Abbreviation, cursor: int) -> str:
         extents = []
         for tag, values in self._children(abbreviation, cursor):
-            if tag == _SUBRANGE:
-                bound = values.get(_UPPER_BOUND)
-                count = values.get(_COUNT, bound + 1 if isinstance(bound, int) else "")
+            if tag == _Tag.SUBRANGE:
+                bound = values.get(_At.UPPER_BOUND)
+                count = values.get(_At.COUNT, bound + 1 if isinstance(bound, int) else "")
                 extents.append(f"[{count}]")
         return "".join(extents) or "[]"
 
     def _parameters(self, abbreviation: _Abbreviation, cursor: int) -> Iterator[str]:
         for tag, values in self._children(abbreviation, cursor):
-            if tag == _PARAMETER:
-                yield self.spell(values.get(_TYPE))
-            elif tag == _VARIADIC:
+            if tag == _Tag.PARAMETER:
+                yield self.spell(values.get(_At.TYPE))
+            elif tag == _Tag.VARIADIC:
                 yield "..."
 
 
@@ -694,6 +719,8 @@ class DebugInfo:
 
 
 _SPACED = re.compile(r"(?<=>) (?=>)")
+# In clang's words and in GCC's.
+_LOCAL = re.compile(r"\(anonymous (namespace|class)\)|\{anonymous\}|[({<]'?lambda")
 
 
 def normalize(name: str) -> str:
@@ -703,4 +730,4 @@ def normalize(name: str) -> str:
 
 def is_local(name: str) -> bool:
     """Return whether ``name`` is private to one translation unit, so that equal names say nothing."""
-    return "(anonymous namespace)" in name or "(lambda" in name or "{lambda" in name
+    return _LOCAL.search(name) is not None

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import lzma
 import os
 import pathlib
+import struct
 import tempfile
 from dataclasses import dataclass, field
 
 from tritonext import env
-from tritonext.errors import AbiError
+from tritonext.errors import AbiError, InvalidLibraryError
 
 from .dwarf import DebugInfo, Layout
 from .elf import open_library
 
 __all__ = ["SCHEMA", "Function", "Table", "cached", "extract"]
+
+_log = logging.getLogger("tritonext.abi")
 
 SCHEMA = 1
 """Version of the stored form; a table of another version is extracted again."""
@@ -128,18 +132,25 @@ def extract(path: str | os.PathLike[str], *, keep_functions: bool = True) -> Tab
         functions: dict[str, dict[str, Function]] = {}
         producers: dict[str, None] = {}
         for unit in info.units:
-            for name, layout in unit.definitions():
-                types.setdefault(name, {})[layout] = None
-            for name, linkage, slot, line in unit.functions():
-                functions.setdefault(name, {})[linkage] = (slot, line)
+            try:
+                for name, layout in unit.definitions():
+                    types.setdefault(name, {})[layout] = None
+                for name, linkage, slot, line in unit.functions():
+                    functions.setdefault(name, {})[linkage] = (slot, line)
+            except (struct.error, IndexError, KeyError, ValueError, RecursionError) as error:
+                raise InvalidLibraryError(
+                    "the debug information is damaged",
+                    where=f"{path}, unit at {unit.start:#x}",
+                    found=repr(error),
+                    hint="rebuild the library",
+                ) from error
             if unit.language in _CPLUSPLUS:
                 producers[unit.producer] = None
             unit.release()
         if not keep_functions:
             functions = {name: each for name, each in functions.items() if name not in types}
-        return Table(
-            elf.build_id or "", tuple(producers), {name: tuple(each) for name, each in types.items()}, functions
-        )
+        layouts = {name: tuple(each) for name, each in types.items()}
+        return Table(elf.build_id or "", tuple(producers), layouts, functions)
 
 
 def cached(path: str | os.PathLike[str]) -> tuple[Table, str]:
@@ -155,17 +166,20 @@ def cached(path: str | os.PathLike[str]) -> tuple[Table, str]:
         MissingLibraryError, InvalidLibraryError: As :func:`extract`.
     """
     with open_library(path) as elf:
-        key = elf.build_id or hashlib.file_digest(open(path, "rb"), "sha256").hexdigest()  # noqa: SIM115
-    file = env.cache_dir() / "abi" / f"{key}.json.xz"
-    if file.is_file():
+        key = elf.build_id
+    if key is None:
+        with open(path, "rb") as file:
+            key = hashlib.file_digest(file, "sha256").hexdigest()
+    stored = env.cache_dir() / "abi" / f"{key}.json.xz"
+    if stored.is_file():
         try:
-            return Table.load(file), f"cached table {file}"
-        except AbiError:
-            # An older schema or a damaged file: extracting again replaces it.
-            file.unlink(missing_ok=True)
+            return Table.load(stored), f"cached table {stored}"
+        except AbiError as error:
+            _log.info("the cached table is extracted again: %s", error.found)
+    _log.info("reading the debug information of %s; this takes half a minute, once", pathlib.Path(path).name)
     table = extract(path, keep_functions=False)
     try:
-        table.save(file)
+        table.save(stored)
     except OSError as error:
         return table, f"read from the debug information, not cached: {error}"
-    return table, f"read from the debug information, cached as {file}"
+    return table, f"read from the debug information, cached as {stored}"
