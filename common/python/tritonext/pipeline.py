@@ -18,7 +18,7 @@ import functools
 import importlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ __all__ = [
     "from_manifest",
     "insert_after",
     "insert_before",
+    "main",
     "of_extension",
     "replace_pass",
     "replace_pipeline",
@@ -459,9 +460,14 @@ def from_manifest(manifest: Manifest, options: Mapping[str, Mapping[str, Any]] |
     )
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``tritonext pipeline``; see :mod:`tritonext.pipeline_cli`."""
+    from tritonext import pipeline_cli
+
+    return pipeline_cli.main(arguments)
+
+
 if __name__ == "__main__":
     import sys
-
-    from tritonext.pipeline_cli import main
 
     sys.exit(main())

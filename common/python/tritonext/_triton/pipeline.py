@@ -25,7 +25,8 @@ from typing import Any
 
 from triton import knobs
 from triton._C.libtriton import amd, nvidia, passes
-from triton.backends.compiler import Language
+from triton.backends.compiler import GPUTarget, Language
+from triton.compiler import make_backend
 
 from tritonext import activation
 from tritonext._triton import caching
@@ -40,7 +41,7 @@ from tritonext.errors import (
 from tritonext.manifest import STAGES
 from tritonext.pipeline import Anchor, PassRef, Pipeline, Step
 
-__all__ = ["Plan", "StageInfo", "install", "plan", "stock_anchors"]
+__all__ = ["Change", "Plan", "StageInfo", "Stock", "install", "plan", "stock"]
 
 _SLOT = "add_stages_inspection_hook"
 _BACKEND_MODULES = ("triton.backends.nvidia.compiler", "triton.backends.amd.compiler")
@@ -233,6 +234,17 @@ class _Edit:
     by: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Change:
+    """One step as planned: where it acts, what it adds, and whose it is."""
+
+    position: int
+    kind: str
+    passes: tuple[str, ...]
+    pipeline: str
+    where: str
+
+
 @dataclass
 class _StagePlan:
     """The passes of one stage and the edits by position."""
@@ -240,7 +252,7 @@ class _StagePlan:
     name: str
     names: tuple[str, ...]
     edits: dict[int, _Edit] = field(default_factory=dict)
-    changes: list[tuple[int, str, str, str]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
     def anchors(self) -> list[str]:
         """Return the names of the stage, numbered where they repeat."""
@@ -398,13 +410,14 @@ def plan(
         {name: _StagePlan(name, _dry_run(name, stages[name])) for name in STAGES if name in touched & stages.keys()},
     )
     for step, pipeline in steps:
-        _enter(result, stages, step, f"pipeline {pipeline.name}, {step}, target {info.target}")
+        _enter(result, stages, step, pipeline)
     _check_replacements(result)
     return result
 
 
-def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, where: str) -> None:
+def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, pipeline: Pipeline) -> None:
     """Record one step in ``plan``, refusing it when an earlier one excludes it."""
+    where = f"pipeline {pipeline.name}, {step}, target {plan.info.target}"
     if step.kind == "replace-pipeline":
         if plan.pipeline is not None:
             raise _conflict("the whole pipeline is replaced twice", plan.pipeline[1], where)
@@ -439,15 +452,15 @@ def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, where: str) -
             edit.instead = additions
         else:
             edit.disabled = True
-    stage.changes.append((position, step.kind, ", ".join(map(str, step.passes)), where))
+    stage.changes.append(Change(position, step.kind, tuple(map(str, step.passes)), pipeline.name, where))
 
 
 def _check_replacements(plan: Plan) -> None:
     for name, (_, where) in plan.replacements.items():
         if name in plan.stages and plan.stages[name].changes:
-            raise _conflict("a replaced stage has steps inside it", where, plan.stages[name].changes[0][3])
+            raise _conflict("a replaced stage has steps inside it", where, plan.stages[name].changes[0].where)
     if plan.pipeline is not None:
-        inside = [change[3] for stage in plan.stages.values() for change in stage.changes]
+        inside = [change.where for stage in plan.stages.values() for change in stage.changes]
         inside += [where for _, where in plan.replacements.values()]
         if inside:
             raise _conflict("a replaced pipeline has steps inside it", plan.pipeline[1], inside[0])
@@ -523,11 +536,43 @@ def stock_table(backend: Any, options: Any, language: Language) -> dict[str, Cal
     return stages
 
 
-def stock_anchors(backend: Any, options: Any, language: Language) -> dict[str, list[str]]:
-    """Return the anchors of each stage that runs passes, in order, for one backend, its options and a language."""
+@dataclass(frozen=True)
+class Stock:
+    """The stock pipeline for one target, set of options and language.
+
+    Attributes:
+        backend: Triton's backend object.
+        options: Its parsed options.
+        language: Front end.
+        table: Stage functions by name, in order.
+        anchors: Anchors of the stages that run passes, in order.
+    """
+
+    backend: Any
+    options: Any
+    language: Language
+    table: dict[str, Callable]
+    anchors: dict[str, list[str]]
+
+
+def stock(target: GPUTarget, options: Mapping[str, Any], language: str = "triton") -> Stock:
+    """Return the stock pipeline that kernels of ``language`` compile with.
+
+    Args:
+        target: Target to compile for.
+        options: Compile options such as ``num_warps``; the backend's defaults where absent.
+        language: ``triton`` or ``gluon``.
+    """
     install()
-    stages = stock_table(backend, options, language)
-    return {name: _StagePlan(name, _dry_run(name, stages[name])).anchors() for name in STAGES if name in stages}
+    backend = make_backend(target)
+    parsed = backend.parse_options(dict(options))
+    front = Language[language.upper()]
+    table: dict[str, Callable] = {}
+    with activation.use_stock(), knobs.runtime.scope():
+        knobs.runtime.add_stages_inspection_hook = None
+        backend.add_stages(table, parsed, front)
+    anchors = {name: _StagePlan(name, _dry_run(name, table[name])).anchors() for name in STAGES if name in table}
+    return Stock(backend, parsed, front, table, anchors)
 
 
 # --- the slot --------------------------------------------------------------------------------------------------------
