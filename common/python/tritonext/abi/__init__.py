@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .check import TABLE_NAME, check_plugin, examine
 from .cli import main
-from .compare import Mismatch, Problem, Report, Uncovered, compare
+from .comparison import Mismatch, Problem, Report, Uncovered, compare
 from .table import Table, extract
 
 __all__ = [

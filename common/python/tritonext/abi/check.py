@@ -11,7 +11,7 @@ import sys
 from tritonext._triton import wheel
 from tritonext.errors import AbiError, InvalidLibraryError
 
-from .compare import Problem, Report, compare
+from .comparison import Problem, Report, compare
 from .elf import SectionedElf, open_library
 from .table import Table, cached, extract
 

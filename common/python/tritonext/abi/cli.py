@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tritonext.errors import TritonextError, render
 
 from .check import examine
-from .compare import Report
+from .comparison import Report
 
 __all__ = ["main"]
 
