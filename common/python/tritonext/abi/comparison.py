@@ -283,8 +283,9 @@ def _lines(layout: Layout) -> Iterable[str]:
 
 _POINTER = re.compile(r"(\*|&)$")
 _HELPER = re.compile(r"::_\w*$")
-# What std::variant keeps an alternative in: raw bytes of its size in one release, the object in the next.
-_STORAGE = re.compile(r"::_Uninitialized<")
+# What std::variant keeps an alternative in: raw bytes of its size in one release, the object in the next. The flag at
+# the end says which.
+_STORAGE = re.compile(r"(.*::_Uninitialized<.*), (true|false)>$")
 
 
 def _flatten(
@@ -313,8 +314,9 @@ def _expand(
         yield position, width, "pointer"
         return
     variants = table.types.get(spelling, ())
-    if variants and _STORAGE.search(spelling):
-        yield position, width, f"{spelling} of {variants[0].size} bytes"
+    storage = _STORAGE.match(spelling)
+    if variants and storage:
+        yield position, width, f"{storage[1]} of {variants[0].size} bytes"
         return
     # Helpers exist in one release and not in the other; a public class that one side only declares is known by name.
     inside = _STANDARD.match(spelling) and (spelling in other.types or _HELPER.search(spelling.split("<")[0]))
