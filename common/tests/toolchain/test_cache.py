@@ -31,6 +31,20 @@ def test_kill_in_the_middle_leaves_nothing_that_is_used(publish, server, fake_cl
     assert not [name for name in left() if ".tmp-" in name]
 
 
+def test_an_interrupted_command_removes_what_it_began(publish, server, fake_clang, start, left):
+    fake_clang()
+    server.stall = len(publish()) // 2
+    process = start()
+    assert server.stalled.wait(60)
+    process.send_signal(signal.SIGINT)
+    # The read that is under way ends first.
+    server.resume.set()
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.endswith("interrupted; what was not complete has been removed\n")
+    assert left() == []
+
+
 def test_two_processes_download_once(publish, server, fake_clang, start):
     fake_clang()
     data = publish()

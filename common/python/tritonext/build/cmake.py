@@ -6,7 +6,6 @@ import pathlib
 
 from .. import toolchain, versions
 from .._triton import wheel
-from ..toolchain.__main__ import cmake as toolchain_variables
 from .paths import sdk_root
 
 __all__ = ["toolchain_file", "write_if_changed"]
@@ -31,7 +30,7 @@ def toolchain_file(out: pathlib.Path) -> None:
         "LIBTRITON": triton.library,
     }
     text = "".join(f"set(TRITONEXT_{name} [==[{value}]==])\n" for name, value in values.items())
-    write_if_changed(out, toolchain_variables(toolchain.find()) + text)
+    write_if_changed(out, toolchain.find().to_cmake() + text)
 
 
 def write_if_changed(path: pathlib.Path, text: str) -> None:

@@ -27,7 +27,7 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with ``argv`` and return the exit status: 0, or 1 after printing an error."""
+    """Run the command with ``argv`` and return the exit status: 0, 1 after printing an error, 130 when interrupted."""
     parser = argparse.ArgumentParser(
         prog="tritonext toolchain",
         description="Find or download the clang, the LLVM/MLIR headers and the mlir-tblgen extensions are built with.",
@@ -41,10 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         toolchain = find() if options.offline else provide()
         if options.cmake:
-            cache.atomic_write(options.cmake.absolute(), cmake(toolchain))
+            cache.atomic_write(options.cmake.absolute(), toolchain.to_cmake())
     except TritonextError as error:
         print(render(error), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted; what was not complete has been removed", file=sys.stderr)
+        return 130
     except OSError as error:
         print(f"{error.filename or options.cmake}: {error.strerror or error}", file=sys.stderr)
         return 1
@@ -73,28 +76,6 @@ def table(toolchain: Toolchain) -> rich.table.Table:
     for row in rows:
         result.add_row(*map(str, row))
     return result
-
-
-def cmake(toolchain: Toolchain) -> str:
-    """Return CMake ``set`` commands, one for each field that a build reads."""
-    values = {
-        "CXX": toolchain.cxx,
-        "CXX_FLAGS": toolchain.cxx_flags,
-        "CXX_VERSION": toolchain.cxx_version,
-        "LINK_FLAGS": toolchain.link_flags,
-        "MLIR_TBLGEN": toolchain.mlir_tblgen,
-        "INCLUDE_DIRS": toolchain.include_dirs,
-        "HEADERS_VERSION": toolchain.headers_version,
-        "LLVM_COMMIT": toolchain.llvm_commit,
-        "ABI_BREAKING_CHECKS": int(toolchain.abi_breaking_checks),
-        "STRIP": toolchain.strip or "",
-    }
-    lines = []
-    for name, value in values.items():
-        text = ";".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        # A bracket argument: nothing in it is special to CMake.
-        lines.append(f"set(TRITONEXT_{name} [==[{text}]==])\n")
-    return "".join(lines)
 
 
 if __name__ == "__main__":

@@ -95,3 +95,24 @@ class Toolchain:
             return [plain(item) for item in value] if isinstance(value, tuple) else value
 
         return {name: plain(value) for name, value in asdict(self).items()}
+
+    def to_cmake(self) -> str:
+        """Return CMake ``set`` commands, one for each field that a build reads."""
+        values = {
+            "CXX": self.cxx,
+            "CXX_FLAGS": self.cxx_flags,
+            "CXX_VERSION": self.cxx_version,
+            "LINK_FLAGS": self.link_flags,
+            "MLIR_TBLGEN": self.mlir_tblgen,
+            "INCLUDE_DIRS": self.include_dirs,
+            "HEADERS_VERSION": self.headers_version,
+            "LLVM_COMMIT": self.llvm_commit,
+            "ABI_BREAKING_CHECKS": int(self.abi_breaking_checks),
+            "STRIP": self.strip or "",
+        }
+        lines = []
+        for name, value in values.items():
+            text = ";".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            # A bracket argument: nothing in it is special to CMake.
+            lines.append(f"set(TRITONEXT_{name} [==[{text}]==])\n")
+        return "".join(lines)

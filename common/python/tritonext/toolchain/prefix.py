@@ -137,7 +137,7 @@ def _float_formats(include: pathlib.Path, library: pathlib.Path) -> dict[str, st
             expected="one line `S_x87DoubleExtended,`",
             found=f"{count} lines",
             where=header,
-            hint=f"point TRITONEXT_LLVM_PREFIX at LLVM {versions.load()['llvm']['headers']}, or at libtriton's own commit",
+            hint="point TRITONEXT_LLVM_PREFIX at the LLVM commit that libtriton names",
         )
     return {"llvm/ADT/APFloat.h": corrected}
 
