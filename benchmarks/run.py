@@ -1,0 +1,97 @@
+"""Measure benchmark suites on this machine's GPU.
+
+    python benchmarks/run.py                                  # every suite
+    python benchmarks/run.py layout-epilogue --out results    # one suite, written to results/<device>/
+    python benchmarks/run.py layout-epilogue --case tile      # only the cases whose name contains a text
+
+Results go to benchmarks/results/<device>/<suite>.json unless --out says otherwise. The exit status is 1 when a record
+breaks what its suite promises, such as an error within tolerance or bit-equality with stock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pathlib
+import statistics
+import sys
+import time
+
+import harness
+import tritonext
+from harness import Environment, Record
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def suites() -> list[str]:
+    """Return the names of the suites, as records spell them."""
+    return sorted(path.stem.replace("_", "-") for path in (HERE / "suites").glob("[!_]*.py"))
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "suites", nargs="*", metavar="SUITE", help=f"one of {', '.join(suites())}; all when none is given"
+    )
+    parser.add_argument("--out", type=pathlib.Path, default=HERE / "results", help="directory of results")
+    parser.add_argument("--case", default="", help="run only the cases whose name contains this text")
+    parser.add_argument("--seconds", type=float, default=0.4, help="device time per case (default: %(default)s)")
+    parser.add_argument("--commit", help="commit to record, where the tree is no clone")
+    arguments = parser.parse_args(argv)
+    if unknown := set(arguments.suites) - set(suites()):
+        parser.error(f"unknown suite {', '.join(sorted(unknown))}; expected {', '.join(suites())}")
+    if (reason := why_not()) is not None:
+        parser.exit(2, f"the suites cannot run here: {reason}\n")
+
+    environment = Environment.current(arguments.commit)
+    timer = harness.CudaTimer()
+    broken = 0
+    for name in arguments.suites or suites():
+        module = importlib.import_module(f"suites.{name.replace('-', '_')}")
+        started = time.monotonic()
+        records: list[Record] = []
+        for entry in module.run(environment, timer, arguments.seconds, arguments.case):
+            records.append(entry)
+            problems = module.problems(entry)
+            broken += bool(problems)
+            print(line(entry), *(f"  BROKEN: {problem}" for problem in problems), sep="\n", flush=True)
+        for path in harness.write(records, arguments.out):
+            print(f"{name}: {len(records)} cases in {time.monotonic() - started:.0f} s, written to {path}")
+        for summary in summaries(records):
+            print(f"{name}: {summary}")
+    return 1 if broken else 0
+
+
+def why_not() -> str | None:
+    """Return why nothing can be measured here, or None."""
+    try:
+        import torch
+    except ImportError:
+        return "torch is not installed"
+    if not torch.cuda.is_available():
+        return "there is no CUDA device"
+    return "a pipeline is active for the whole process; unset TRITONEXT_ENABLE" if tritonext.active() else None
+
+
+def line(entry: Record) -> str:
+    """Return one line about a record."""
+    ratios = ", ".join(f"{ratio:.3f}x {name}" for name, ratio in entry.ratio.items())
+    error = f"error {entry.error.value:.1e}" if entry.error else ""
+    return f"{entry.case:42} {entry.ours:9.2f} {entry.metric:6} {ratios}  {error}".rstrip()
+
+
+def summaries(records: list[Record]) -> list[str]:
+    """Return one line for each baseline: the geometric mean and the worst of the ratios."""
+    names = dict.fromkeys(name for entry in records for name in entry.ratio)
+    lines = []
+    for name in names:
+        ratios = {entry.case: entry.ratio[name] for entry in records if name in entry.ratio}
+        worst = min(ratios, key=ratios.__getitem__)
+        mean = statistics.geometric_mean(ratios.values())
+        lines.append(f"{mean:.3f}x {name} over {len(ratios)} cases, worst {ratios[worst]:.3f}x ({worst})")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
