@@ -6,6 +6,7 @@ import pathlib
 
 from tritonext import versions
 from tritonext._triton import wheel
+from tritonext.elf import Elf, ElfError
 from tritonext.errors import ToolchainError
 
 from . import cache
@@ -44,30 +45,10 @@ def abi_breaking_checks(library: pathlib.Path) -> bool:
     Raises:
         ToolchainError: It defines both of LLVM's marker symbols, or neither.
     """
-    return cache.remember("abi-breaking", library, lambda: _defines_checks(library))
-
-
-def _defines_checks(library: pathlib.Path) -> bool:
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.dynamic import DynamicSection
-    from elftools.elf.elffile import ELFFile
-    from elftools.elf.hash import ELFHashSection, GNUHashSection
-
-    def defined(elf: ELFFile, name: str) -> bool:
-        for section in elf.iter_sections():
-            if isinstance(section, ELFHashSection | GNUHashSection):
-                symbol = section.get_symbol(name)
-                return symbol is not None and symbol["st_shndx"] != "SHN_UNDEF"
-        table = elf.get_section_by_name(".dynsym")
-        return any(symbol["st_shndx"] != "SHN_UNDEF" for symbol in (table.get_symbol_by_name(name) or ()) if table)
-
     try:
-        with open(library, "rb") as file:
-            elf = ELFFile(file)
-            if not any(isinstance(section, DynamicSection) for section in elf.iter_sections()):
-                raise ELFError("no dynamic section")
-            found = defined(elf, _WITH_CHECKS), defined(elf, _WITHOUT_CHECKS)
-    except ELFError as error:
+        with Elf(library) as elf:
+            found = elf.exports(_WITH_CHECKS), elf.exports(_WITHOUT_CHECKS)
+    except ElfError as error:
         raise ToolchainError("libtriton cannot be read as a shared library", found=error, where=library) from None
     if found[0] == found[1]:
         raise ToolchainError(
