@@ -9,6 +9,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
@@ -33,18 +34,19 @@ class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, name: str, function: Callable[[ModuleType], None]) -> None:
         self._name = name
         self._function = function
-        self._searching = False
+        # By thread: a search that merely asks where the module is must not hide it from another thread's import.
+        self._local = threading.local()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name or self._searching:
+        if fullname != self._name or getattr(self._local, "searching", False):
             return None
-        self._searching = True
+        self._local.searching = True
         try:
             spec = importlib.util.find_spec(fullname)
         finally:
-            self._searching = False
+            self._local.searching = False
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader, self, self._function)
         return spec

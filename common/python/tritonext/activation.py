@@ -31,7 +31,7 @@ T = TypeVar("T")
 class State:
     """The pipelines active in a context, composed, with the answer the stage hook gives for them.
 
-    States are interned by key, because they are looked up on every launch; make them with :func:`state_of`.
+    Make states with :func:`state_of`.
 
     Attributes:
         pipelines: Active pipelines, outer first.
@@ -53,7 +53,17 @@ _states: dict[str, State] = {}
 def state_of(pipelines: tuple[Pipeline, ...]) -> State:
     """Return the state in which exactly ``pipelines`` are active."""
     key = cachekey.digest(versions.load()["tritonext"]["version"], *(pipeline.key() for pipeline in pipelines))
-    return _states.setdefault(key, State(pipelines, key))
+    state = _states.get(key)
+    if state is None or len(pipelines) != len(state.pipelines) or not all(map(_same, pipelines, state.pipelines)):
+        state = _states[key] = State(pipelines, key)
+    return state
+
+
+def _same(one: Pipeline, other: Pipeline) -> bool:
+    """Whether two pipelines do the same, callables with a key of their own included: those may hold on to things."""
+    return one is other or (
+        one.key() == other.key() and all(step.function is twin.function for step, twin in zip(one.steps, other.steps))
+    )
 
 
 def known_state(key: str) -> State | None:
@@ -65,7 +75,7 @@ def _compose(outer: tuple[Pipeline, ...], inner: Iterable[Pipeline]) -> tuple[Pi
     result = list(outer)
     for pipeline in inner:
         for index, other in enumerate(result):
-            if pipeline.key() == other.key():
+            if _same(pipeline, other):
                 break
             if pipeline.extension is not None and pipeline.extension == other.extension:
                 result[index] = pipeline
