@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Callable
 
 import nox
 
 ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT / "ci"))
 
+import environment  # noqa: E402
 import workspace  # noqa: E402
 
 nox.needs_version = ">=2025.2.9"
@@ -17,54 +19,61 @@ nox.options.sessions = ["lint", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_external_run = True
 
-# One environment serves every session that compiles, so Triton and the build tools are unpacked once.
-BUILD_ENV = str(ROOT / ".nox" / "build")
+
+def shared(session: nox.Session, *groups: str) -> Callable[..., None]:
+    """Return a function that runs Python in the one environment that every session which compiles shares.
+
+    Triton and the build tools are unpacked once there, instead of once for each session.
+    """
+    python = environment.ensure("build", *groups)
+    return lambda *arguments: session.run(str(python), *arguments, external=True)
 
 
-def build(session: nox.Session, *projects: str) -> None:
-    """Build the SDK wheel and the wheels of ``projects`` into dist/, skipping those that are up to date."""
-    session.install(*workspace.requirements("build"))
-    session.run("python", "ci/build.py", *projects, *session.posargs)
+def compiling_session(**options: str) -> Callable:
+    """Declare a session that runs in the shared environment."""
+    return nox.session(venv_backend="none", **options)
 
 
-@nox.session(venv_location=BUILD_ENV)
+@compiling_session()
 def toolchain(session: nox.Session) -> None:
     """Find or download clang, the MLIR headers and mlir-tblgen, and print what is used."""
-    build(session)
-    session.run("tritonext", "toolchain")
+    python = shared(session)
+    python("ci/build.py")
+    python("-m", "tritonext", "toolchain", *session.posargs)
 
 
-@nox.session(name="build-sdk", venv_location=BUILD_ENV)
+@compiling_session(name="build-sdk")
 def build_sdk(session: nox.Session) -> None:
     """Build the SDK wheel `tritonext` into dist/."""
-    build(session)
+    shared(session)("ci/build.py")
 
 
 def _declare_build_session(extension: str) -> None:
-    @nox.session(name=f"build-{extension}", venv_location=BUILD_ENV)
-    def session_for_extension(session: nox.Session) -> None:
-        build(session, extension)
+    @compiling_session(name=f"build-{extension}")
+    def build_extension(session: nox.Session) -> None:
+        shared(session)("ci/build.py", extension)
 
-    session_for_extension.__doc__ = f"Build the wheel of the extension `{extension}` into dist/."
+    build_extension.__doc__ = f"Build the wheel of the extension `{extension}` into dist/."
 
 
 for _extension in workspace.extensions():
     _declare_build_session(_extension)
 
 
-@nox.session(venv_location=BUILD_ENV)
+@compiling_session()
 def demo(session: nox.Session) -> None:
     """Build SDK and `layout`, install them beside stock Triton in a fresh environment, and compare one GEMM."""
-    build(session, "layout")
-    session.run("python", "ci/fresh.py", "--wheels", "layout", "--", "ci/demo.py")
+    python = shared(session)
+    python("ci/build.py", "layout")
+    python("ci/fresh.py", "--wheels", "layout", "--", "ci/demo.py", *session.posargs)
 
 
-@nox.session(venv_location=BUILD_ENV)
+@compiling_session()
 def tests(session: nox.Session) -> None:
     """Build everything, install it, and run every test that the machine can run."""
-    session.install(*workspace.requirements("build"), *workspace.requirements("test"))
-    session.run("python", "ci/build.py", "--all", "--install")
-    session.run("python", "-m", "pytest", *session.posargs)
+    python = shared(session, "test")
+    python("ci/build.py", "--all", "--install")
+    python("-m", "pytest", *(session.posargs or ["--check-counts"]))
 
 
 @nox.session
@@ -74,20 +83,20 @@ def lint(session: nox.Session) -> None:
     session.run("python", "ci/lint.py", *session.posargs)
 
 
-@nox.session(venv_location=BUILD_ENV)
+@compiling_session()
 def gpu(session: nox.Session) -> None:
-    """Run the tests that need a GPU, against the torch that posargs or the environment provide."""
-    session.install(*workspace.requirements("build"), *workspace.requirements("test"), "torch")
-    session.run("python", "ci/build.py", "--all", "--install")
-    session.run("python", "-m", "pytest", "-m", "gpu", *session.posargs)
+    """Run the tests that need an NVIDIA GPU."""
+    python = shared(session, "test", "gpu")
+    python("ci/build.py", "--all", "--install")
+    python("-m", "pytest", "-m", "gpu", *session.posargs)
 
 
-@nox.session(venv_location=BUILD_ENV)
+@compiling_session()
 def bench(session: nox.Session) -> None:
-    """Measure the benchmark suites named in posargs (all without) on this machine's GPU."""
-    session.install(*workspace.requirements("build"), "torch")
-    session.run("python", "ci/build.py", "--all", "--install")
-    session.run("python", "benchmarks/run.py", *session.posargs)
+    """Measure the benchmark suites named in posargs, or all, on this machine's GPU."""
+    python = shared(session, "gpu")
+    python("ci/build.py", "--all", "--install")
+    python("benchmarks/run.py", *session.posargs)
 
 
 @nox.session(name="bench-report")

@@ -1,0 +1,38 @@
+"""The Python environment that every compiling nox session shares: build/environment.
+
+Triton unpacks to a gigabyte, so it is installed once and not for each session.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import workspace
+
+__all__ = ["ensure"]
+
+ENVIRONMENT = workspace.ROOT / "build" / "environment"
+
+
+def ensure(*groups: str) -> pathlib.Path:
+    """Make the environment if it is absent, install the pinned ``groups`` of versions.toml, return its Python.
+
+    Raises:
+        SystemExit: The environment could not be made or a package not installed; pip has said why.
+    """
+    python = ENVIRONMENT / "bin" / "python"
+    # A venv interrupted while it was made has a Python but no pip.
+    if not (ENVIRONMENT / "bin" / "pip").exists():
+        _run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
+    triton = f"triton=={workspace.pins()['triton']['version']}"
+    pinned = [requirement for group in groups for requirement in workspace.requirements(group)]
+    _run(python, "-m", "pip", "install", "-q", triton, *pinned)
+    return python
+
+
+def _run(*command: object) -> None:
+    status = subprocess.run([str(part) for part in command], check=False).returncode
+    if status:
+        raise SystemExit(status)
