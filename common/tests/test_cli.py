@@ -1,0 +1,99 @@
+"""The command line: help, exit codes, rendering of errors, and the list of extensions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tritonext import __version__, cli
+from tritonext.testing import install_copy, run_python
+
+COMMANDS = ["list", "pipeline", "explain", "opt", "abi", "toolchain"]
+
+
+def run(*arguments: str, **keywords):
+    return run_python("-m", "tritonext", *arguments, **keywords)
+
+
+@pytest.mark.parametrize(
+    "command", [[], *([command] for command in COMMANDS)], ids=lambda value: " ".join(value) or "all"
+)
+def test_help_has_examples(command):
+    done = run(*command, "--help")
+    assert done.returncode == 0, done
+    assert done.stderr == ""
+    _, found, last = done.stdout.partition("\nexamples:\n")
+    assert found, done
+    assert f"tritonext {' '.join(command)}".strip() in last or f"tritonext.{' '.join(command)}" in last
+
+
+def test_help_names_every_command():
+    done = run("--help")
+    assert all(f"    {command} " in done.stdout or f"    {command}\n" in done.stdout for command in COMMANDS)
+
+
+def test_help_is_fast():
+    # The best of three: the limit is about what the command imports, not about a busy machine.
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "tritonext", "--help"], check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3
+
+
+def test_version():
+    done = run("--version")
+    assert (done.returncode, done.stdout) == (0, f"tritonext {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["no-such-command"], ["list", "--no-such-option"], ["opt", "--no-such-option"]]
+)
+def test_wrong_command_lines_end_with_2(arguments):
+    done = run(*arguments)
+    assert done.returncode == 2, done
+    assert "usage: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_errors_are_rendered_and_end_with_1():
+    done = run("opt", "/no/such/file.mlir")
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert done.stderr.startswith("error: the input cannot be read\n  where: /no/such/file.mlir\n")
+
+
+def test_a_missing_module_is_an_error_of_its_command_only(monkeypatch, capsys):
+    monkeypatch.setitem(cli._COMMANDS, "abi", ("no_such_module", "…"))
+    assert cli.main(["abi"]) == 1
+    assert "expected: an importable module tritonext.no_such_module" in capsys.readouterr().err
+    assert cli.main(["--version"]) == 0
+
+
+def test_list_shows_extensions_and_their_state(probe, tmp_path):
+    package = install_copy(probe, tmp_path, manifest={"id": "other", "passes": [], "dialects": [], "ops": []})
+    (package / "libtritonext_other.so").unlink()
+    done = run("list", path=(tmp_path,))
+    assert done.returncode == 0, done
+    rows = {line.split()[0]: line.split(maxsplit=6)[1:] for line in done.stdout.splitlines()}
+    assert rows["probe"][0] == probe.version
+    assert rows["probe"][-1] == "ok"
+    assert rows["other"][-1] == "library missing"
+
+
+def test_list_as_json(probe):
+    done = run("list", "--json")
+    [record] = [record for record in json.loads(done.stdout) if record["id"] == "probe"]
+    assert record["passes"] == ["probe-lower-twice", "probe-mark-module"]
+    assert (record["dialects"], record["ops"], record["state"]) == (["probe"], ["probe_twice"], "ok")
+
+
+def test_list_reports_broken_extensions(fake_extension, tmp_path):
+    fake_extension("bad", manifest="{")
+    done = run("list", path=(tmp_path,))
+    assert done.returncode == 1
+    assert "error: the extension 'bad' is broken: the manifest is not valid JSON" in done.stderr
