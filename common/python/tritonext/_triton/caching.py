@@ -198,8 +198,19 @@ def _install_in_pool(pool: Any) -> None:
     capture = pool.ProcessPoolWarmupDispatcher._capture_preloads
 
     @functools.wraps(capture)
-    def capture_preloads(self: Any, *args: Any) -> list:
-        return [_with_pipelines(self, captured) for captured in capture(self, *args)]
+    def capture_preloads(self: Any, instrumentation_mode: str, environment: dict, kernel: Any, *args: Any) -> list:
+        # The pool keeps pickled kernels by name and source, which a decorated kernel shares with the plain one.
+        payloads = self._serialized_function_payloads
+        inner = kernel
+        while not isinstance(inner, jit.JITFunction) and hasattr(inner, "fn"):
+            inner = inner.fn
+        if hasattr(inner, "tritonext_kernel"):
+            self._serialized_function_payloads = {}
+        try:
+            captures = capture(self, instrumentation_mode, environment, kernel, *args)
+        finally:
+            self._serialized_function_payloads = payloads
+        return [_with_pipelines(self, captured) for captured in captures]
 
     reduce = pool._JITFunctionPickler.reducer_override
 

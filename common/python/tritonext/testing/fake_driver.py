@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from triton.backends import backends
 from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver
 
@@ -83,10 +84,13 @@ class _Driver:
 
 @contextlib.contextmanager
 def active(target: str = "cuda:90") -> Iterator[None]:
-    """Launch for ``target`` inside the block. Kernels that have been launched before keep the device they had."""
+    """Launch for ``target`` inside the block. Kernels that were launched before keep the target they had."""
     previous = driver._active
     driver.set_active(_Driver(parse_target(target)))
     try:
         yield
     finally:
-        driver._active = previous
+        # A launched kernel is unloaded through the active driver whenever it is collected. Where the machine has no
+        # other, this one stays.
+        if previous is not None or any(backend.driver.is_active() for backend in backends.values()):
+            driver._active = previous
