@@ -30,7 +30,7 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -39,7 +39,7 @@ from rich.text import Text
 from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction
 
-from . import activation, inspect_code, remarks
+from . import activation, inspect_code, loader, remarks
 from ._triton import recording
 from ._triton.recording import PassRun
 from .errors import ExtensionError, OptionError, UserError
@@ -100,7 +100,8 @@ class Explanation:
         extended: Compilation with the extensions, None when none was asked for.
         extensions: Ids of the extensions.
         found: Remarks of the extensions' passes.
-        sections: What the extensions add.
+        sections: What the extensions add to it.
+        extension_passes: Flags of the passes that extensions define.
     """
 
     name: str
@@ -109,14 +110,8 @@ class Explanation:
     extended: Compilation | None = None
     extensions: tuple[str, ...] = ()
     found: tuple[Remark, ...] = ()
-    sections: tuple[Section, ...] = field(default=())
-
-    @property
-    def added_passes(self) -> frozenset[str]:
-        """Flags of the passes that only the compilation with the extensions ran."""
-        if self.extended is None:
-            return frozenset()
-        return frozenset(run.flag for run in self.extended.passes) - {run.flag for run in self.stock.passes}
+    sections: tuple[Section, ...] = ()
+    extension_passes: frozenset[str] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain data for ``json.dumps``."""
@@ -131,7 +126,7 @@ class Explanation:
                     "name": run.name,
                     "flag": run.flag,
                     "changed": run.changed,
-                    "added": run.flag in self.added_passes,
+                    "extension": run.flag in self.extension_passes,
                     "diff": list(unified_diff(run.before, run.after)) if run.changed else [],
                 }
                 for run in shown.passes
@@ -163,16 +158,22 @@ def explain(
         TritonextError: An argument of the kernel is missing, or an extension cannot be used.
     """
     name = name or kernel.fn.__name__
+    ids: tuple[str, ...] = ()
+    sections: list[Section] = []
+    extended = None
     with activation.use_stock():
-        stock = _compile(kernel, target, (), stages)
-        if not specs:
-            return Explanation(name, target, stock)
+        # A kernel that uses ops of an extension runs its passes in any case.
         with remarks.collect() as found:
-            pipelines = activation.use(*specs).pipelines
-            extended = _compile(kernel, target, pipelines, stages)
-    ids = tuple(dict.fromkeys(id_ for pipeline in pipelines for id_ in pipeline.extensions))
-    sections = tuple(section for id_ in ids for section in _sections(id_, stock.kernel, extended.kernel))
-    return Explanation(name, target, stock, extended, ids, tuple(found), sections)
+            stock = _compile(kernel, target, (), stages)
+        if specs:
+            with remarks.collect() as found:
+                pipelines = activation.use(*specs).pipelines
+                extended = _compile(kernel, target, pipelines, stages)
+            ids = tuple(dict.fromkeys(id_ for pipeline in pipelines for id_ in pipeline.extensions))
+            sections = [section for id_ in ids for section in _sections(id_, stock.kernel, extended.kernel)]
+    libraries = [library.native for library in loader.loaded().values() if library.native.extension]
+    passes = frozenset(entry["flag"] for library in libraries for entry in library.description["passes"])
+    return Explanation(name, target, stock, extended, ids, tuple(found), tuple(sections), passes)
 
 
 def _compile(kernel: Specialization, target: str, pipelines: tuple, stages: Sequence[str]) -> Compilation:
@@ -362,13 +363,15 @@ def _show(explanation: Explanation, console: Console, diff: bool | None, only: s
     title = f"{explanation.name} for {explanation.target}"
     console.print(Text(f"{title} with {', '.join(explanation.extensions)}" if extended else title, style="bold"))
     shown = (extended or explanation.stock).passes
-    _show_passes(shown, explanation.added_passes, console)
+    _show_passes(shown, explanation.extension_passes, console)
     for run in shown:
         named = only is not None and only in (run.flag, run.name)
-        if run.changed and (diff or named or (diff is None and only is None and run.flag in explanation.added_passes)):
+        if run.changed and (
+            diff or named or (diff is None and only is None and run.flag in explanation.extension_passes)
+        ):
             console.print()
             _show_diff(run, console)
-    if extended:
+    if extended or explanation.found:
         console.print(Text("\nremarks", style="bold"))
         console.print(Text(remarks.render(explanation.found) or "none: no pass had anything to say"))
     console.print()

@@ -11,10 +11,10 @@ os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 
 @pytest.fixture(scope="session")
-def _cache_directory(tmp_path_factory):
+def cache_directory(tmp_path_factory):
     return tmp_path_factory.mktemp("triton-cache")
 
 
 @pytest.fixture(autouse=True)
-def _cache(_cache_directory, monkeypatch):
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(_cache_directory))
+def _cache(cache_directory, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(cache_directory))

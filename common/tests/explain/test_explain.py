@@ -1,0 +1,304 @@
+"""``tritonext explain``: arguments from every source, passes and diffs, remarks, resources, sections."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tritonext import explain
+from tritonext._triton import recording
+from tritonext.errors import ExtensionError, OptionError, UserError
+from tritonext.explain import Section
+from tritonext.offline import Argument
+from tritonext.testing import kernels
+
+KERNELS = """\
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+from neighbour import FACTOR
+
+tritonext_explain = {
+    "mapped": {"signature": "x=*fp32:16, n=i32", "constexprs": {"BLOCK": 512}, "options": {"num_warps": 2}},
+    "odd": {"signatures": ""},
+}
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 128})], key=["n"])
+@triton.jit
+def annotated(x: "*fp32:16", n: "i32", BLOCK: tl.constexpr = 1024):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at, mask=at < n) * FACTOR, mask=at < n)
+
+
+@triton.jit
+def mapped(x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+
+odd = mapped
+plain = mapped
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "neighbour.py").write_text("import triton.language as tl\n\nFACTOR = tl.constexpr(2)\n")
+    path = tmp_path / "kernels_of_a_user.py"
+    path.write_text(KERNELS)
+    yield str(path)
+    for name in ("neighbour", "kernels_of_a_user"):
+        sys.modules.pop(name, None)
+
+
+def run(*arguments: str) -> None:
+    """Run the command in this process."""
+    assert explain.main(arguments) == 0
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+def test_annotations_and_defaults_describe_a_kernel(file):
+    kernel = explain.find_kernel(f"{file}::annotated")
+    assert kernel.fn.__name__ == "annotated"
+    assert kernel.signature == {"x": Argument("*fp32", 16), "n": Argument("i32")}
+    assert kernel.missing() == []
+
+
+def test_a_mapping_in_the_module_describes_a_kernel(file):
+    kernel = explain.find_kernel(f"{file}::mapped")
+    assert (kernel.constexprs, kernel.options) == ({"BLOCK": 512}, {"num_warps": 2})
+
+
+def test_the_command_line_overrides_the_source(file, capsys):
+    run(f"{file}::mapped", "--constexpr", "BLOCK=64", "--option", "num_warps=1", "--signature", "x=*i8", "--json")
+    data = json.loads(capsys.readouterr().out)
+    assert (data["kernel"], data["target"], data["extended"]) == ("mapped", "cuda:90", None)
+    assert data["stock"]["global_stores"] == {"8": 2}
+
+
+def test_a_corpus_kernel_is_found_by_its_name():
+    assert explain.find_kernel("tritonext.testing.kernels::gemm_bias") is kernels.CORPUS["gemm_bias"]
+
+
+def test_what_is_missing_is_listed_with_its_option(file):
+    with pytest.raises(UserError, match="3 of 3 arguments are not described") as error:
+        explain.main([f"{file}::plain"])
+    assert error.value.details == (
+        "x needs a type: --signature 'x=*fp16:16' or 'x=i32'",
+        "n needs a type: --signature 'n=*fp16:16' or 'n=i32'",
+        "BLOCK needs a value: --constexpr BLOCK=128",
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("{file}", "the kernel is not named"),
+        ("{file}::", "the kernel is not named"),
+        ("{file}.gone.py::mapped", "the kernel's file does not exist"),
+        ("tritonext.no_such_module::mapped", "the module cannot be imported"),
+        ("{file}::maped", "no kernel named 'maped'"),
+        ("{file}::FACTOR", "no kernel named 'FACTOR'"),
+        ("{file}::odd", "the mapping tritonext_explain has an unknown key"),
+    ],
+)
+def test_unusable_places(file, place, message):
+    with pytest.raises(UserError, match=message):
+        explain.find_kernel(place.format(file=file))
+
+
+def test_the_nearest_kernel_is_proposed(file):
+    with pytest.raises(UserError) as error:
+        explain.find_kernel(f"{file}::maped")
+    assert error.value.hint.endswith("::mapped")
+    assert error.value.expected == "annotated, mapped, odd, plain"
+
+
+@pytest.mark.parametrize("option", ["--constexpr", "--option"])
+def test_settings_are_pairs(file, option):
+    with pytest.raises(OptionError, match="a setting is malformed"):
+        explain.main([f"{file}::mapped", option, "BLOCK"])
+
+
+# --- passes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stock():
+    return explain.explain(kernels.get("gemm_fp16"), "cuda:90")
+
+
+def test_every_stage_is_recorded_in_order(stock):
+    flags = [run.flag for run in stock.stock.passes]
+    assert list(dict.fromkeys(run.stage for run in stock.stock.passes)) == ["ttir", "ttgir", "llir"]
+    assert flags[0] == "inline"
+    assert flags.count("tritongpu-remove-layout-conversions") == 4
+    assert flags.index("tritongpu-coalesce") < flags.index("tritongpu-pipeline") < flags.index("convert-scf-to-cf")
+
+
+def test_one_pass_begins_where_the_one_before_ended(stock):
+    for stage in ("ttir", "ttgir", "llir"):
+        runs = [run for run in stock.stock.passes if run.stage == stage]
+        assert all(first.after == second.before for first, second in itertools.pairwise(runs))
+
+
+def test_passes_that_change_nothing_are_told_from_those_that_do(stock):
+    changed = {run.flag: run.changed for run in stock.stock.passes}
+    assert changed["tritongpu-accelerate-matmul"]
+    assert not changed["triton-nvidia-tma-lowering"]
+    assert not any("loc(" in run.before for run in stock.stock.passes)
+
+
+def test_recording_changes_no_code(stock):
+    with recording.uncached():
+        assert kernels.compile("gemm_fp16", "cuda:90").asm["cubin"] == stock.stock.kernel.asm["cubin"]
+
+
+def test_recording_leaves_the_cache_and_the_environment_alone(cache_directory, stock):
+    before = sorted(cache_directory.rglob("*"))
+    explain.explain(kernels.get("softmax"), "cuda:90", stages=("ttir",))
+    assert sorted(cache_directory.rglob("*")) == before
+    assert "MLIR_ENABLE_DUMP" not in os.environ
+    assert "TRITON_ALWAYS_COMPILE" not in os.environ
+
+
+def test_amd_passes_are_recorded(capsys):
+    run("tritonext.testing.kernels::softmax", "--target", "hip:gfx950", "--stage", "ttgir", "--json")
+    passes = json.loads(capsys.readouterr().out)["passes"]
+    assert {entry["stage"] for entry in passes} == {"ttgir"}
+    assert "tritonamdgpu-optimize-epilogue" in {entry["flag"] for entry in passes}
+
+
+def test_a_diff_ignores_renumbered_values():
+    before = "%0 = a\n%1 = b %0\n%2 = c %1\n%x_3 = d %2"
+    after = "%0 = a\n%1 = new\n%2 = b %0\n%3 = c %2\n%x_4 = d %3"
+    changes = [line for line in explain.unified_diff(before, after) if line[0] in "+-"]
+    assert changes == ["+%1 = new"]
+
+
+def test_a_diff_shows_changed_operands_when_nothing_else_changed():
+    changes = list(explain.unified_diff("%0 = a\n%1 = b %0", "%0 = a\n%1 = b %1"))
+    assert changes == ["@@ -1,2 +1,2 @@", " %0 = a", "-%1 = b %0", "+%1 = b %1"]
+
+
+def test_one_pass_can_be_shown(capsys):
+    run("tritonext.testing.kernels::softmax", "--stage", "ttgir", "--pass", "tritongpu-coalesce")
+    text = capsys.readouterr().out
+    assert "ttgir: tritongpu-coalesce" in text
+    assert "+" in text
+    assert "sizePerThread = [8]" in text
+
+
+def test_an_unknown_pass_names_near_ones():
+    with pytest.raises(UserError, match="runs no pass 'tritongpu-coalesc'") as error:
+        explain.main(["tritonext.testing.kernels::softmax", "--stage", "ttgir", "--pass", "tritongpu-coalesc"])
+    assert "tritongpu-coalesce" in error.value.hint
+
+
+def test_without_extension_no_diff_unless_asked(capsys):
+    run("tritonext.testing.kernels::softmax", "--stage", "ttir")
+    assert "@@" not in capsys.readouterr().out
+    run("tritonext.testing.kernels::softmax", "--stage", "ttir", "--diff")
+    assert "@@" in capsys.readouterr().out
+
+
+# --- extensions -------------------------------------------------------------------------------------------------------
+
+PROBED = """\
+import triton
+import triton.language as tl
+import tritonext_probe
+
+tritonext_explain = {"doubled": {"signature": "x=*fp32:16", "constexprs": {"BLOCK": 128}}}
+
+
+@triton.jit
+def doubled(x, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, tritonext_probe.twice(tl.load(x + at)))
+"""
+
+
+@pytest.fixture
+def probed(probe, tmp_path):
+    path = tmp_path / "probed_kernel.py"
+    path.write_text(PROBED)
+    yield f"{path}::doubled"
+    sys.modules.pop("probed_kernel", None)
+
+
+def test_an_extension_s_pass_is_shown_with_its_diff(probe, capsys):
+    run("tritonext.testing.kernels::softmax", "--stage", "ttgir", "--enable", "probe:mark=here")
+    text = capsys.readouterr().out
+    assert "softmax for cuda:90 with probe" in text
+    assert "ttgir: probe-mark-module{mark=here}" in text
+    assert '+module attributes {probe.mark = "here"' in text
+    assert "ttgir: tritongpu-coalesce" not in text
+
+
+def test_no_diff_on_request(probe, capsys):
+    run("tritonext.testing.kernels::softmax", "--stage", "ttgir", "--enable", "probe", "--no-diff")
+    text = capsys.readouterr().out
+    assert "probe-mark-module" in text
+    assert "@@" not in text
+
+
+@pytest.mark.parametrize("enable", [(), ("--enable", "probe")])
+def test_remarks_come_with_the_source_line(probed, capsys, enable):
+    run(probed, "--stage", "ttir", *enable, "--json")
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark["kind"] == "applied"
+    assert remark["pass"] == "probe-lower-twice"
+    assert remark["function"] == "doubled"
+    assert remark["line"] == 11
+    assert remark["source"] == "tl.store(x + at, tritonext_probe.twice(tl.load(x + at)))"
+
+
+def test_an_extension_adds_sections(probe, capsys, monkeypatch):
+    import tritonext_probe
+
+    def sections(before, after):
+        marks = [str("probe.mark" in kernel.asm["ttgir"]) for kernel in (before, after)]
+        return [Section("marks", ("stock", "extended"), (marks,), "said by the extension")]
+
+    monkeypatch.setattr(tritonext_probe, "explain_sections", sections, raising=False)
+    run("tritonext.testing.kernels::softmax", "--stage", "ttgir", "--enable", "probe", "--json")
+    assert json.loads(capsys.readouterr().out)["sections"] == [
+        {
+            "title": "marks",
+            "columns": ["stock", "extended"],
+            "rows": [["False", "True"]],
+            "text": "said by the extension",
+        }
+    ]
+    run("tritonext.testing.kernels::softmax", "--stage", "ttgir", "--enable", "probe")
+    assert "said by the extension" in capsys.readouterr().out
+
+
+def test_unusable_sections_are_the_extension_s_error(probe, monkeypatch):
+    import tritonext_probe
+
+    broken = [Section("marks", ("one",), (("one", "two"),))]
+    monkeypatch.setattr(tritonext_probe, "explain_sections", lambda before, after: broken, raising=False)
+    with pytest.raises(ExtensionError, match=r"tritonext_probe\.explain_sections returned something unusable"):
+        explain.main(["tritonext.testing.kernels::softmax", "--stage", "ttgir", "--enable", "probe"])
+
+
+def test_the_command_line_of_a_fresh_process(file):
+    command = [sys.executable, "-m", "tritonext", "explain", f"{file}::annotated", "--stage", "ttir"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "annotated for cuda:90" in done.stdout
+    assert "IR Dump" not in done.stdout + done.stderr
+    done = subprocess.run([*command[:4], f"{file}::plain"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "BLOCK needs a value: --constexpr BLOCK=128" in done.stderr
