@@ -1,0 +1,43 @@
+"""Every pass of every extension runs on its own, leaves valid IR, and is idempotent when it says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonext.testing import Finished, run_python
+
+
+def run(flag: str, extension: str, text: str) -> Finished:
+    return run_python("-m", "tritonext.opt", "-", "--load", extension, "--pass", flag, text=text)
+
+
+def test_accepts_an_empty_module(extension, entry):
+    done = run(entry.flag, extension.id, "module {\n}\n")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout.startswith("module"), done
+
+
+def test_has_the_same_name_in_mlir_and_in_the_plugin_table(extension, entry):
+    by_flag = run(entry.flag, extension.id, "module {\n}\n")
+    by_name = run(entry.name, extension.id, "module {\n}\n")
+    assert by_flag == by_name
+
+
+def test_refuses_unknown_options_without_a_crash(extension, entry):
+    done = run(f"{entry.flag}{{no-such-option=1}}", extension.id, "module {\n}\n")
+    assert done.returncode == 1, done
+    assert "does not accept its options" in done.stderr, done
+
+
+def test_leaves_valid_ir_and_is_idempotent_as_declared(extension, entry, source):
+    path = source.lit(entry)
+    if not path.is_file():
+        pytest.skip("the pass has no golden; test_sources.py reports it")
+    once = run(entry.flag, extension.id, path.read_text())
+    assert once.returncode == 0, once
+    again = run_python("-m", "tritonext.opt", "-", "--load", extension.id, text=once.stdout)
+    assert again.returncode == 0, again
+    if entry.idempotent:
+        twice = run(entry.flag, extension.id, once.stdout)
+        assert twice.returncode == 0, twice
+        assert twice.stdout == again.stdout

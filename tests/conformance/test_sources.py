@@ -1,0 +1,55 @@
+"""The source tree of every extension: tests of each pass, tests of each message, and names that follow the rules."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+PASS_DEF = re.compile(r'^def\s+(\w+)\s*:\s*(?:Pass|InterfacePass)\s*<\s*"([^"]+)"', re.MULTILINE)
+STATEMENT = re.compile(
+    r"\b(?:emitError|emitOpError|emitWarning|emitRemark|attachNote|notifyFailure|reportMissed)\b[^;]*;", re.DOTALL
+)
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def test_manifest_is_the_one_that_is_installed(extension, source):
+    assert source.manifest == extension.manifest, "rebuild and reinstall the extension"
+
+
+def test_tablegen_and_manifest_name_the_same_passes(extension, source):
+    text = "".join(path.read_text() for path in source.files("include/**/*.td"))
+    defined = dict(PASS_DEF.findall(text))
+    assert defined == {entry.definition: entry.flag for entry in extension.manifest.passes}
+
+
+def test_pass_lives_in_the_file_of_its_name(extension, entry, source):
+    [path] = source.files(f"lib/**/{entry.stem}.cpp")
+    assert f'#define DEBUG_TYPE "{entry.flag}"' in path.read_text()
+
+
+@pytest.mark.parametrize("suffix", ["", "_invalid"], ids=["golden", "invalid"])
+def test_pass_has_its_lit_tests(extension, entry, source, suffix):
+    path = source.lit(entry, suffix)
+    assert path.is_file(), f"expected {path.relative_to(source.directory)}"
+    text = path.read_text()
+    assert entry.flag in text
+    assert "RUN: " in text
+    if suffix:
+        assert "expected-" in text or "not %opt" in text, "a test of refusals must expect one"
+
+
+def test_every_message_is_matched_by_a_test(extension, source):
+    tests = "".join(
+        path.read_text() for path in source.files("tests/**/*.mlir", "tests/**/*.py", "tests/**/*.txt")
+    ).replace('\\"', '"')
+    missing = []
+    for path in source.files("lib/**/*.cpp", "lib/**/*.h", "include/**/*.h"):
+        for statement in STATEMENT.findall(COMMENT.sub("", path.read_text())):
+            for part in STRING.findall(statement):
+                text = part.replace('\\"', '"').replace("\\n", "\n").strip()
+                # Punctuation between values tells nothing about whether the message was seen.
+                if len(re.sub(r"\W", "", text)) >= 3 and text not in tests:
+                    missing.append(f"{path.name}: {text!r}")
+    assert missing == []

@@ -1,0 +1,55 @@
+"""What a wheel of an extension installs: its tag, size, contents and requirements."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+import pytest
+
+from tritonext import registry, versions
+from tritonext._triton import wheel
+
+
+@pytest.fixture
+def distribution(extension) -> importlib.metadata.Distribution:
+    found = importlib.metadata.distribution(extension.distribution)
+    if found.read_text("WHEEL") is None:
+        pytest.skip("the extension was not installed from a wheel")
+    return found
+
+
+def test_tag_serves_every_python_on_a_glibc_old_enough(distribution):
+    limit = re.fullmatch(r"manylinux_2_(\d+)_(\w+)", versions.load()["wheel"]["platform"])
+    tags = re.findall(r"^Tag: (\S+)$", distribution.read_text("WHEEL"), re.MULTILINE)
+    assert tags
+    for tag in tags:
+        python, abi, platform = tag.split("-")
+        match = re.fullmatch(r"manylinux_2_(\d+)_(\w+)", platform)
+        assert (python, abi) == ("py3", "none")
+        assert match
+        assert match[2] == limit[2]
+        assert int(match[1]) <= int(limit[1])
+
+
+def test_is_small(extension):
+    size = sum(path.stat().st_size for path in extension.root.rglob("*") if path.suffix != ".pyc" and path.is_file())
+    assert size < versions.load()["wheel"]["size-limit"]
+
+
+def test_contains_the_package_and_nothing_else(extension, distribution):
+    package = extension.manifest.package
+    for file in distribution.files:
+        top = file.parts[0]
+        assert top == package or top.endswith(".dist-info"), file
+    names = {"/".join(file.parts[1:]) for file in distribution.files if file.parts[0] == package}
+    assert {"__init__.py", registry.MANIFEST_FILE, registry.STAMP_FILE, extension.library.name} <= names
+    assert [name for name in names if name.endswith(".so")] == [extension.library.name]
+    assert not [name for name in names if name.endswith((".cpp", ".h", ".td", ".o", ".inc"))]
+
+
+def test_requires_the_exact_triton_it_was_built_for(extension, distribution):
+    requires = [requirement.replace(" ", "") for requirement in distribution.requires or ()]
+    assert f"triton=={wheel.installed().version}" in requires
+    assert any(re.match(r"tritonext\b(?!-)", requirement) for requirement in requires)
+    assert distribution.version == extension.version
