@@ -7,6 +7,11 @@ import pathlib
 import sys
 
 from tritonext._triton import plugin
+from tritonext.errors import TritonextError
 
 if __name__ == "__main__":
-    print(json.dumps(plugin.open_library(pathlib.Path(sys.argv[1]), None).self_test()))
+    try:
+        print(json.dumps(plugin.open_library(pathlib.Path(sys.argv[1]), None).self_test()))
+    except TritonextError as error:
+        # The caller shows one line.
+        sys.exit(f"{error.message}: {error.found}")

@@ -268,9 +268,8 @@ def _place(position: int, width: int, spelling: str) -> str:
 
 def _lines(layout: Layout) -> Iterable[str]:
     """Show a layout, one line for each part."""
-    yield f"{layout.kind} of {layout.size} byte{'s' * (layout.size != 1)}" + (
-        f", alignment {layout.alignment}" if layout.alignment else ""
-    )
+    of = f"{layout.underlying}, " if layout.underlying else ""
+    yield f"{layout.kind} of {of}{layout.size} bytes" + (f", alignment {layout.alignment}" if layout.alignment else "")
     for name, offset in layout.bases:
         yield f"  base {name} {_offset(offset)}"
     for name, position, width, spelling in layout.members:

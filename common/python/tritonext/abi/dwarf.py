@@ -94,6 +94,7 @@ class _At:
     DECL_LINE = 0x3B
     DECLARATION = 0x3C
     EXTERNAL = 0x3F
+    SPECIFICATION = 0x47
     TYPE = 0x49
     VIRTUALITY = 0x4C
     VTABLE_SLOT = 0x4D
@@ -403,6 +404,9 @@ class Unit:
         if values.get(_At.SIGNATURE) is not None:
             # The definition is in a type unit; what is here only gives nested types their place.
             name = self._info.spell(values[_At.SIGNATURE])
+        elif values.get(_At.SPECIFICATION) in self._names:
+            # GCC defines a nested class, and the class of a type unit, away from its scope.
+            name = self._names[values[_At.SPECIFICATION]][1]
         if name is not None:
             self._names[entry] = (tag, name)
             if tag == _Tag.TYPEDEF and _At.TYPE in values:
@@ -418,7 +422,7 @@ class Unit:
                 offset = self._scope(offset, f"{name or prefix + '(anonymous)'}::", collected, every)
         if name is not None and tag != _Tag.ENUM and collected:
             self._scopes.append((name, collected))
-        if _At.DECLARATION in values:
+        if _At.DECLARATION in values or _At.SIGNATURE in values:
             return offset
         if name is None and tag == _Tag.ENUM and collected:
             name = normalize(f"{prefix}(anonymous enum {collected[0][0]})")
@@ -553,7 +557,7 @@ class Unit:
         if tag in (_Tag.TYPEDEF, _Tag.ALIAS):
             return self.spell(target)
         if tag in _SUFFIXES:
-            return f"{self.spell(target)} {_SUFFIXES[tag]}"
+            return _suffixed(self.spell(target), _SUFFIXES[tag])
         if tag == _Tag.ARRAY:
             return self.spell(target) + self._extent(abbreviation, cursor)
         if tag == _Tag.SUBROUTINE:
@@ -612,6 +616,8 @@ class _Strings(dict):
 
 class DebugInfo:
     """The debug information of a library.
+
+    Type units are read, too; an unnamed type that has one is not covered, because its name is in another unit.
 
     Args:
         elf: The library.
@@ -718,6 +724,17 @@ class DebugInfo:
         )
 
 
+def _suffixed(spelling: str, suffix: str) -> str:
+    """Append a pointer, reference or qualifier; a qualified array is an array of qualified elements."""
+    array = _ARRAY.match(spelling) if suffix in ("const", "volatile") else None
+    if array is None:
+        return f"{spelling} {suffix}"
+    element = array[1] if array[1].endswith(f" {suffix}") else f"{array[1]} {suffix}"
+    return element + array[2]
+
+
+_ARRAY = re.compile(r"(.*?)((?:\[\d*\])+)$")
+_GCC_INTEGER = re.compile(r"\b(long long|long|short)( unsigned)? int\b")
 _SPACED = re.compile(r"(?<=>) (?=>)")
 # In clang's words and in GCC's.
 _LOCAL = re.compile(r"\(anonymous (namespace|class)\)|\{anonymous\}|[({<]'?lambda")
@@ -725,7 +742,11 @@ _LOCAL = re.compile(r"\(anonymous (namespace|class)\)|\{anonymous\}|[({<]'?lambd
 
 def normalize(name: str) -> str:
     """Return ``name`` in the one spelling this package uses, whichever compiler wrote it."""
-    return _SPACED.sub("", name) if "> >" in name else name
+    if "> >" in name:
+        name = _SPACED.sub("", name)
+    if " int" in name:
+        name = _GCC_INTEGER.sub(lambda match: f"unsigned {match[1]}" if match[2] else match[1], name)
+    return name
 
 
 def is_local(name: str) -> bool:

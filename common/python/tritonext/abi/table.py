@@ -22,7 +22,7 @@ __all__ = ["SCHEMA", "Function", "Table", "cached", "extract"]
 
 _log = logging.getLogger("tritonext.abi")
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the stored form; a table of another version is extracted again."""
 
 _CPLUSPLUS = frozenset({0x04, 0x1A, 0x21, 0x2B, 0x2C, 0x3A})
