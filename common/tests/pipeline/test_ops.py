@@ -1,0 +1,162 @@
+"""A kernel that uses an op of an extension opts itself in, and only itself."""
+
+import concurrent.futures
+
+import pytest
+import triton
+import triton.language as tl
+from triton.compiler import ASTSource
+
+import tritonext
+from tritonext import Pipeline, activation, cachekey, insert_after
+from tritonext._triton import caching
+from tritonext.errors import PipelineError
+from tritonext.offline import parse_target
+
+tritonext_probe = pytest.importorskip("tritonext_probe", reason="the fixture extension is not installed")
+twice = tritonext_probe.twice
+
+
+@triton.jit
+def by_name(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, twice(tl.load(x + at)))
+
+
+@triton.jit
+def by_attribute(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, tritonext_probe.twice(tl.load(x + at)))
+
+
+@triton.jit
+def helper(value):
+    return inner_helper(value)
+
+
+@triton.jit
+def inner_helper(value):
+    return tritonext_probe.twice(value)
+
+
+@triton.jit
+def through_helpers(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, helper(tl.load(x + at)))
+
+
+@triton.jit
+def applies(x, n, f: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, f(tl.load(x + at)))
+
+
+@triton.jit
+def stock_helper(value):
+    return value + value
+
+
+@triton.jit
+def without(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, stock_helper(tl.load(x + at)))
+
+
+KERNELS = [by_name, by_attribute, through_helpers]
+
+
+def marked(result):
+    return "probe.mark" in result.asm["ttgir"]
+
+
+@pytest.mark.parametrize("target", ["cuda:90", "hip:gfx942"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
+def test_kernel_with_an_op_compiles_under_the_extension(compiled, kernel, target):
+    assert caching.extensions_used(kernel) == {"probe"}
+    result = compiled(kernel, target)
+    assert marked(result)
+    assert "arith.addf" in result.asm["ttir"]
+    assert "probe.twice" not in result.asm["ttir"]
+    assert tritonext.active() == ()
+
+
+def test_kernel_without_an_op_is_left_alone(compiled, device, x):
+    assert caching.extensions_used(without) == set()
+    assert not marked(compiled(without))
+    assert not marked(without.warmup(x, 100, grid=(1,), BLOCK=256))
+
+
+def test_op_in_a_constant(device, x):
+    with_op = applies.warmup(x, 100, helper, grid=(1,), BLOCK=256)
+    stock = applies.warmup(x, 100, stock_helper, grid=(1,), BLOCK=256)
+    assert (marked(with_op), marked(stock)) == (True, False)
+    assert marked(applies.warmup(x, 100, twice, grid=(1,), BLOCK=256))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
+def test_content_of_the_extension_reaches_the_key(monkeypatch, kernel):
+    def key():
+        for function in (kernel, helper, inner_helper, without, stock_helper):
+            function.hash = None
+        return kernel.cache_key, without.cache_key
+
+    before = key()
+    monkeypatch.setattr(cachekey, "extension_digest", lambda identifier: "other content")
+    after = key()
+    monkeypatch.undo()
+    assert key() == before
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+
+
+def test_launch_and_async_compilation(device, x):
+    launched = triton.jit(by_name.fn).warmup(x, 100, grid=(1,), BLOCK=256)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, triton.AsyncCompileMode(pool):
+        submitted = triton.jit(through_helpers.fn).warmup(x, 100, grid=(1,), BLOCK=256)
+    assert marked(launched)
+    assert marked(submitted.result())
+
+
+def test_options_of_the_region_hold_over_the_defaults(compiled):
+    with tritonext.use("probe:mark=chosen"):
+        assert 'probe.mark = "chosen"' in compiled(by_name).asm["ttgir"]
+    with tritonext.use_stock():
+        assert 'probe.mark = "seen"' in compiled(by_name).asm["ttgir"]
+
+
+def test_region_of_other_pipelines_adds_up(ran, compiled):
+    with tritonext.use(Pipeline([insert_after("ttgir", "ttgpuir.coalesce", "common.sccp")])):
+        flags = ran("ttgir", lambda: compiled(by_name))
+    at = flags.index("tritongpu-coalesce")
+    assert flags[at + 1 : at + 3] == ["sccp", "probe-mark-module"]
+
+
+def test_op_outside_a_kernel():
+    with pytest.raises(PipelineError, match="an op of an extension is called outside a kernel") as caught:
+        twice(1)
+    assert caught.value.where == "op twice"
+
+
+def test_compile_function_from_before_the_import_is_refused():
+    source = ASTSource(by_name, {"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}, {"BLOCK": 128})
+    with pytest.raises(
+        triton.CompilationError, match="uses an op of the extension 'probe' but compiles without"
+    ) as caught:
+        triton.compile.__wrapped__(source, target=parse_target("cuda:90"))
+    assert isinstance(caught.value.__cause__, PipelineError)
+
+
+def test_kernel_launched_before_compiles_through_the_wrapper(device, x):
+    """Such a kernel holds Triton's own compile function."""
+    kernel = triton.jit(applies.fn)
+    kernel.warmup(x, 100, stock_helper, grid=(1,), BLOCK=256)
+    kernel.__dict__["compile"] = triton.compile.__wrapped__
+    assert marked(kernel.warmup(x, 100, helper, grid=(1,), BLOCK=256))
+    kernel.compile = len
+    assert kernel.compile is len
+
+
+def test_state_of_an_op_names_the_extension():
+    (pipeline,) = activation.prepare(["probe"], "a test")
+    assert pipeline.extension == "probe"
+    assert pipeline.extensions == ("probe",)
