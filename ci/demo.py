@@ -18,6 +18,7 @@ os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 import triton
 import triton.language as tl
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -74,6 +75,8 @@ class Case:
 
 CASES = [Case(out, columns, warps) for out in ("fp16", "fp32") for columns, warps in ((128, 4), (128, 8), (256, 8))]
 
+HEADINGS = ["warps", "CTA barriers", "in epilogue", "shared bytes", "registers", "spills", "instructions", "stores"]
+
 # Lets `tritonext explain ci/demo.py::matmul` know the arguments.
 tritonext_explain = {"matmul": CASES[0].kernel}
 
@@ -129,30 +132,21 @@ def arrow(before: object, after: object) -> str:
 
 
 def main() -> int:
-    console = Console(width=max(Console().width, 120))
+    console = Console(width=max(Console().width, 124))
     reason = why_not_run()
-    table = Table(
-        title=f"matrix multiplication for {TARGET}: stock Triton → with tritonext-layout", title_justify="left"
-    )
-    headings = [
-        "output",
-        "tile",
-        "CTA barriers",
-        "in the epilogue",
-        "shared bytes",
-        "registers",
-        "spills",
-        "instructions",
-    ]
-    for heading in [*headings, "global stores"] + ([] if reason else [f"ms at {SIZE}³", "equal"]):
-        table.add_column(heading, justify="left" if heading in ("output", "tile") else "right")
+    title = f"\nmatrix multiplication for {TARGET}: stock Triton → with tritonext-layout"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("output", "tile"):
+        table.add_column(heading, no_wrap=True)
+    for heading in HEADINGS + ([] if reason else [f"ms at {SIZE}³", "equal"]):
+        table.add_column(heading, justify="right", no_wrap=True)
 
     worse, changed = [], 0
     for case in CASES:
         before, after, differs = compile_both(case)
         changed += differs
         worse += [f"{case.out}, {case}: {problem}" for problem in regressions(before, after)]
-        cells = [case.out, str(case)]
+        cells = [case.out, f"128x{case.columns}x64", str(case.warps)]
         for name in ("barriers", "epilogue_barriers", "shared_bytes", "registers", "spills", "instructions"):
             cells.append(arrow(getattr(before, name), getattr(after, name)))
         cells.append(arrow(describe_widths(before.global_stores), describe_widths(after.global_stores)))

@@ -373,7 +373,7 @@ def _show(explanation: Explanation, console: Console, diff: bool | None, only: s
             _show_diff(run, console)
     if extended or explanation.found:
         console.print(Text("\nremarks", style="bold"))
-        console.print(Text(remarks.render(explanation.found) or "none: no pass had anything to say"))
+        console.print(Text(remarks.render(explanation.found) or "none: no pass had anything to say"), soft_wrap=True)
     console.print()
     _show_resources(explanation, console)
     for section in explanation.sections:

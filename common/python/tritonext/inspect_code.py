@@ -237,7 +237,7 @@ class _Nvidia(_Architecture):
         ("tensor memory", r"LDTM|STTM|UTC"),
         ("shuffle", r"SHFL"),
         (
-            "barrier",
+            "synchronization",
             r"BAR\.|WARPSYNC|WARPGROUP|\w*DEPBAR|SYNCS|MEMBAR|FENCE|CCTL|ERRBAR|UCGABAR|ACQBULK|USETMAXREG|LDGDEPBAR",
         ),
         ("permute", r"PRMT|UPRMT|MOVM"),
@@ -284,7 +284,7 @@ class _Amd(_Architecture):
         ("spill", r"scratch_"),
         ("shuffle", r"ds_(b?permute|swizzle)|v_permlane|v_\w+_dpp|v_readlane|v_writelane"),
         ("shared", r"ds_"),
-        ("barrier", r"s_barrier|s_wait|s_waitcnt"),
+        ("synchronization", r"s_barrier|s_wait|s_waitcnt"),
         ("permute", r"v_perm_|v_alignbyte|v_alignbit|v_pack|v_bfi"),
         ("convert", r"v_cvt"),
         ("special", r"v_(exp|log|rcp|rsq|sqrt|sin|cos)"),
