@@ -132,10 +132,10 @@ def arrow(before: object, after: object) -> str:
 
 
 def main() -> int:
-    console = Console(width=max(Console().width, 124))
+    console = Console(width=max(Console().width, 142))
     reason = why_not_run()
     title = f"\nmatrix multiplication for {TARGET}: stock Triton → with tritonext-layout"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("output", "tile"):
         table.add_column(heading, no_wrap=True)
     for heading in HEADINGS + ([] if reason else [f"ms at {SIZE}³", "equal"]):
