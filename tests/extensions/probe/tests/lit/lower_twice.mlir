@@ -10,7 +10,7 @@ tt.func @float(%x: tensor<4xf32>) -> tensor<4xf32> {
   // ADD: %[[R:.*]] = arith.addf %[[X]], %[[X]]
   // MUL: %[[C:.*]] = arith.constant dense<3.000000e+00>
   // MUL: %[[R:.*]] = arith.mulf %[[X]], %[[C]]
-  // REMARK: lower_twice.mlir:[[#@LINE+2]]:8: %0 = probe.twice %x : tensor<4xf32>
+  // REMARK: lower_twice.mlir:[[#@LINE+3]]:8: %0 = probe.twice %x : tensor<4xf32>
   // REMARK-ADD-NEXT: applied: replaced by additions [probe-lower-twice]
   // REMARK-MUL-NEXT: applied: replaced by a multiplication [probe-lower-twice]
   %0 = probe.twice %x : tensor<4xf32>
