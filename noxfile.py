@@ -15,7 +15,7 @@ import environment  # noqa: E402
 import workspace  # noqa: E402
 
 nox.needs_version = ">=2025.2.9"
-nox.options.sessions = ["lint", "tests"]
+nox.options.sessions = ["lint", "tidy", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_external_run = True
 
@@ -81,6 +81,14 @@ def lint(session: nox.Session) -> None:
     """Check style, import rules, version copies, generated files and repository hygiene."""
     session.install(*workspace.requirements("lint"))
     session.run("python", "ci/lint.py", *session.posargs)
+
+
+@compiling_session()
+def tidy(session: nox.Session) -> None:
+    """Build everything and run clang-tidy over the C++ of the SDK and the extensions named in posargs, or all."""
+    python = shared(session, "tidy")
+    python("ci/build.py", "--all")
+    python("ci/tidy.py", *session.posargs)
 
 
 @compiling_session()
