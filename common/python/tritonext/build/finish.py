@@ -18,7 +18,7 @@ from . import audit, symbols
 __all__ = ["finish", "pack", "unpack"]
 
 # The earliest time a zip archive can hold; a fixed one makes equal builds equal files.
-_EPOCH = 315532800
+_EPOCH = "315532800"
 
 
 def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
@@ -101,13 +101,18 @@ def pack(tree: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
     """Pack ``tree`` into ``wheel`` with a fresh RECORD; equal trees give equal files."""
     from wheel.wheelfile import WheelFile
 
-    epoch = int(os.environ.get("SOURCE_DATE_EPOCH", _EPOCH))
     for path in tree.rglob("*"):
-        os.utime(path, (epoch, epoch))
         path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
     wheel.parent.mkdir(parents=True, exist_ok=True)
-    with WheelFile(wheel, "w") as archive:
-        archive.write_files(str(tree))
+    # The library dates the members it writes by this variable, and RECORD by nothing else.
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    os.environ["SOURCE_DATE_EPOCH"] = given or _EPOCH
+    try:
+        with WheelFile(wheel, "w") as archive:
+            archive.write_files(str(tree))
+    finally:
+        if given is None:
+            del os.environ["SOURCE_DATE_EPOCH"]
     return wheel
 
 
