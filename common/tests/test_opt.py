@@ -309,10 +309,41 @@ def test_stacked_expectations_skip_each_other():
     assert [(e.severity, e.line) for e in opt.expectations(chunk)] == [("error", 10), ("note", 10), ("note", 14)]
 
 
-def test_each_expectation_meets_one_diagnostic():
-    wanted = opt.expectations(Chunk("a // expected-error {{x}}", 1))
+def test_an_expectation_covers_repetitions_and_each_one_must_be_met():
+    text = "a // expected-error {{x}}"
     twice = [ir.Diagnostic("error", "x", "f", 1, 1)] * 2
-    assert opt.mismatches(wanted, twice, "f") == ["f:1:1: unexpected error: x"]
+    [wanted] = opt.expectations(Chunk(text, 1))
+    assert opt.mismatches([wanted], twice, "f") == []
+    assert opt.mismatches([wanted, wanted], twice, "f") == []
+    assert len(opt.mismatches([wanted, wanted], twice[:1], "f")) == 1
+    assert opt.mismatches([wanted], [ir.Diagnostic("error", "y", "f", 1, 1)], "f")[0] == "f:1:1: unexpected error: y"
+
+
+def test_remarks_and_notes_of_a_stock_pass(write):
+    text = """\
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+!a = tensor<32x32xf16, #ttg.dot_op<{opIdx = 0, parent = #blocked}>>
+!b = tensor<32x32xf16, #ttg.dot_op<{opIdx = 1, parent = #blocked}>>
+!c = tensor<32x32xf32, #blocked>
+module attributes {
+  "ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32
+} {
+  tt.func public @dot(%a: !a, %b: !b, %c: !c) -> !c {
+    // expected-remark @+2 {{MMA version 3 acceleration not applied}}
+    // expected-note @below {{supports MMA v3}}
+    %0 = tt.dot %a, %b, %c : !a * !b -> !c
+    tt.return %0 : !c
+  }
+}
+"""
+    done = verify(write, text, "--pass", "ttgpuir.accelerate_matmul")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    done = verify(write, text.replace("expected-note", "note"), "--pass", "ttgpuir.accelerate_matmul")
+    assert done.returncode == 1
+    assert "unexpected note: Target compute capability (90) supports MMA v3" in done.stderr
+    done = run(write(text), "--pass", "ttgpuir.accelerate_matmul")
+    assert done.returncode == 0
+    assert "input.mlir:11:10: remark: MMA version 3" in done.stderr
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------

@@ -167,24 +167,26 @@ def mismatches(wanted: Sequence[Expectation], diagnostics: Sequence[Diagnostic],
         diagnostics: What it gave.
         name: The file, for lines about expectations.
     """
-    open_ones = list(wanted)
+    open_ones, met = list(wanted), []
     problems = []
     for diagnostic in diagnostics:
         line = diagnostic.line or None
+        # A pattern that is tried again repeats its remark, so what was expected once may come again, as in MLIR.
         match = next(
             (
                 expectation
-                for expectation in open_ones
+                for expectation in [*open_ones, *met]
                 if (expectation.severity, expectation.line) == (diagnostic.severity, line)
                 and expectation.pattern.search(diagnostic.message)
             ),
             None,
         )
-        if match:
-            open_ones.remove(match)
-        else:
+        if match is None:
             place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}" if line else name
             problems.append(f"{place}: unexpected {diagnostic.severity}: {diagnostic.message}")
+        elif match in open_ones:
+            open_ones.remove(match)
+            met.append(match)
     for expectation in open_ones:
         place = f"line {expectation.line}" if expectation.line else "no location"
         problems.append(
