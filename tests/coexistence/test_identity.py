@@ -1,0 +1,106 @@
+"""Extensions that are installed, imported and inactive change neither a binary nor a cache entry.
+
+The corpus is compiled in processes of their own: by stock Triton, and with every installed extension imported, used
+once and left. Then a cache that stock Triton filled is used by a process in which an extension is active for one
+kernel.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tritonext import registry
+from tritonext.testing import run_python
+
+SCRIPT = pathlib.Path(__file__).with_name("corpus.py")
+EXTENSIONS = sorted(registry.installed())
+DECORATED = "softmax"
+
+pytestmark = pytest.mark.skipif(not EXTENSIONS, reason="no extension is installed")
+
+
+def start(directory, *arguments, cache="cache"):
+    """Start the script; its cache and result are in ``directory``."""
+    directory.mkdir(exist_ok=True)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
+        "TRITON_CACHE_DIR": str(directory / cache),
+        "TRITON_DEFAULT_FP_FUSION": "1",
+    }
+    command = [sys.executable, SCRIPT, directory / f"{cache}.json", *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(process, directory, cache="cache"):
+    output, _ = process.communicate(timeout=900)
+    assert process.returncode == 0, output
+    return json.loads((directory / f"{cache}.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Stock Triton, and every extension inactive, each from an empty cache."""
+    root = tmp_path_factory.mktemp("identity")
+    stock = start(root / "stock")
+    inactive = start(root / "inactive", "--load", *EXTENSIONS, "--leave")
+    return root, finish(stock, root / "stock"), finish(inactive, root / "inactive")
+
+
+def test_the_processes_are_what_they_stand_for(runs):
+    _, stock, inactive = runs
+    assert (stock["loaded"], stock["installed"]) == ([], False)
+    assert (inactive["loaded"], inactive["installed"]) == (EXTENSIONS, True)
+    for run in (stock, inactive):
+        targets = {name.partition(" ")[0] for name in run["found"]}
+        kernels = {name.partition(" ")[2] for name in run["found"]}
+        assert len(targets) == 5
+        assert len(kernels) >= 12
+        # Two compilations that "dropout" was left with belong to other entries.
+        assert not any(entry["hit"] for entry in run["found"].values())
+
+
+def test_binaries_are_identical(runs):
+    _, stock, inactive = runs
+    different = [name for name in stock["found"] if stock["found"][name]["binary"] != inactive["found"][name]["binary"]]
+    assert different == []
+    assert stock["found"].keys() == inactive["found"].keys()
+
+
+def test_cache_entries_are_identical(runs):
+    _, stock, inactive = runs
+    different = [name for name in stock["found"] if stock["found"][name]["key"] != inactive["found"][name]["key"]]
+    assert different == []
+
+
+@pytest.mark.parametrize("identifier", EXTENSIONS)
+def test_active_for_one_kernel_the_others_hit_the_cache_of_stock(runs, identifier):
+    root, stock, _ = runs
+    # The other order of loading, too.
+    arguments = ("--load", *reversed(EXTENSIONS), "--decorate", identifier, DECORATED)
+    used = finish(start(root / "stock", *arguments), root / "stock")["found"]
+    missed = {name for name, entry in used.items() if not entry["hit"]}
+    assert missed == {name for name in used if name.endswith(f" {DECORATED}")}
+    for name in used.keys() - missed:
+        assert used[name]["key"] == stock["found"][name]["key"]
+        assert used[name]["binary"] == stock["found"][name]["binary"]
+    again = finish(start(root / "stock", *arguments), root / "stock")["found"]
+    assert all(entry["hit"] for entry in again.values())
+
+
+def test_importing_an_extension_leaves_triton_untouched():
+    code = (
+        "import sys\n"
+        + "".join(f"import tritonext_{identifier}\n" for identifier in EXTENSIONS)
+        + "import tritonext, triton\n"
+        "from triton.backends.nvidia import compiler\n"
+        "print(tritonext.active(), vars(triton.knobs.runtime_knobs)['add_stages_inspection_hook'],\n"
+        "      type(compiler.passes).__name__, 'tritonext._triton.pipeline' in sys.modules)\n"
+    )
+    done = run_python("-c", code)
+    assert done.returncode == 0, done
+    assert done.stdout == "() None module False\n"
