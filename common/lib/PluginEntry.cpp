@@ -1,8 +1,8 @@
 //===- PluginEntry.cpp - Entry points of an extension library -------------===//
 //
-// Compiled into every extension together with PluginTable.inc, which the build generates from the extension's manifest.
-// Nothing here runs when the library is loaded: a static initialiser that touched MLIR would run before Triton could
-// check that the library fits.
+// Compiled into every extension together with PluginTable.inc, which the build generates from the
+// extension's manifest. Nothing here runs when the library is loaded: a static initialiser that
+// touched MLIR would run before Triton could check that the library fits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,10 @@ struct OpRecord {
   void (*build)(TritonOpBuilder &, std::vector<Value> &);
 };
 
-template <typename DialectT> void insertDialect(DialectRegistry *registry) { registry->insert<DialectT>(); }
+template <typename DialectT>
+void insertDialect(DialectRegistry *registry) {
+  registry->insert<DialectT>();
+}
 
 } // namespace
 
@@ -62,13 +65,14 @@ template <typename DialectT> void insertDialect(DialectRegistry *registry) { reg
 
 namespace {
 
-/// Stands in for a pass whose options do not parse: an op-located error when the pipeline runs, where the caller
-/// expects one, instead of a failure while the pipeline is built.
+/// Stands in for a pass whose options do not parse: an op-located error when the pipeline runs,
+/// where the caller expects one, instead of a failure while the pipeline is built.
 class RejectOptionsPass : public PassWrapper<RejectOptionsPass, OperationPass<>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RejectOptionsPass)
 
-  RejectOptionsPass(llvm::StringRef pass, std::string reason) : pass(pass), reason(std::move(reason)) {}
+  RejectOptionsPass(llvm::StringRef pass, std::string reason)
+      : pass(pass), reason(std::move(reason)) {}
 
   llvm::StringRef getName() const override { return pass; }
 
@@ -97,15 +101,16 @@ LogicalResult parseOptions(Pass &pass, llvm::StringRef options, std::string &rea
   return parsed;
 }
 
-template <size_t Index> void addPass(PassManager *manager, const std::vector<std::string> &options) {
+template <size_t Index>
+void addPass(PassManager *manager, const std::vector<std::string> &options) {
   const PassRecord &record = passRecords[Index];
   std::unique_ptr<Pass> pass = record.create();
   std::string reason;
   if (failed(parseOptions(*pass, llvm::join(options, " "), reason)))
     pass = std::make_unique<RejectOptionsPass>(record.name, std::move(reason));
 
-  // Triton's pass managers run on modules, and adding a pass for another op to one is a fatal error. "any" pass
-  // managers have no name and accept every pass, but run it on the module.
+  // Triton's pass managers run on modules, and adding a pass for another op to one is a fatal
+  // error. "any" pass managers have no name and accept every pass, but run it on the module.
   std::optional<llvm::StringRef> opName = pass->getOpName();
   if (opName && *opName != manager->getOpName().value_or(ModuleOp::getOperationName()))
     manager->nest(*opName).addPass(std::move(pass));
@@ -113,7 +118,8 @@ template <size_t Index> void addPass(PassManager *manager, const std::vector<std
     manager->addPass(std::move(pass));
 }
 
-template <size_t Index> void registerPassEntry() {
+template <size_t Index>
+void registerPassEntry() {
   registerPass([] { return passRecords[Index].create(); });
 }
 
@@ -153,9 +159,11 @@ private:
   OpBuilder::Listener *previous;
 };
 
-/// Runs the callback of an op. Python dereferences the result without looking, so a callback that fails must still
-/// leave a value there: an op that no pipeline can lower, after an error that says why it is there.
-template <size_t Index> void addOp(TritonOpBuilder &builder, std::vector<Value> &values) {
+/// Runs the callback of an op. Python dereferences the result without looking, so a callback that
+/// fails must still leave a value there: an op that no pipeline can lower, after an error that says
+/// why it is there.
+template <size_t Index>
+void addOp(TritonOpBuilder &builder, std::vector<Value> &values) {
   const OpRecord &record = opRecords[Index];
   Operation *last;
   {
@@ -167,9 +175,12 @@ template <size_t Index> void addOp(TritonOpBuilder &builder, std::vector<Value> 
   if (values.empty() || values.front() || hasNoResult)
     return;
   Location loc = builder.getLastLoc();
-  emitError(loc) << "op builder '" << record.name << "' returned no value for " << values.size() - 1 << " operand(s)";
-  Type type = values.size() > 1 && values[1] ? values[1].getType() : builder.getBuilder().getI32Type();
-  values.front() = UnrealizedConversionCastOp::create(builder.getBuilder(), loc, type, ValueRange()).getResult(0);
+  emitError(loc) << "op builder '" << record.name << "' returned no value for " << values.size() - 1
+                 << " operand(s)";
+  Type type =
+      values.size() > 1 && values[1] ? values[1].getType() : builder.getBuilder().getI32Type();
+  values.front() = UnrealizedConversionCastOp::create(builder.getBuilder(), loc, type, ValueRange())
+                       .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,7 +229,8 @@ const char *checkPassOptions(const char *name, const char *options) {
   return succeeded(parseOptions(*record->create(), options, reason)) ? nullptr : reason.c_str();
 }
 
-/// A question about an op of libtriton, and the answer that holds when both sides agree on identities.
+/// A question about an op of libtriton, and the answer that holds when both sides agree on
+/// identities.
 struct IdentityCheck {
   const char *op;
   const char *property;
@@ -226,8 +238,14 @@ struct IdentityCheck {
   bool expected;
 };
 
-template <template <typename> class Trait> bool hasTrait(RegisteredOperationName op) { return op.hasTrait<Trait>(); }
-template <typename Interface> bool hasInterface(RegisteredOperationName op) { return op.hasInterface<Interface>(); }
+template <template <typename> class Trait>
+bool hasTrait(RegisteredOperationName op) {
+  return op.hasTrait<Trait>();
+}
+template <typename Interface>
+bool hasInterface(RegisteredOperationName op) {
+  return op.hasInterface<Interface>();
+}
 
 constexpr IdentityCheck terminatorChecks[] = {
     {"scf.yield", "IsTerminator", hasTrait<OpTrait::IsTerminator>, true},
@@ -261,8 +279,8 @@ constexpr IdentityCheck interfaceChecks[] = {
 };
 
 template <size_t Size>
-void runChecks(llvm::json::OStream &json, llvm::StringRef key, const IdentityCheck (&checks)[Size], MLIRContext &context,
-               std::vector<std::string> &wrong) {
+void runChecks(llvm::json::OStream &json, llvm::StringRef key, const IdentityCheck (&checks)[Size],
+               MLIRContext &context, std::vector<std::string> &wrong) {
   size_t right = 0;
   for (const IdentityCheck &check : checks) {
     std::optional<RegisteredOperationName> op = RegisteredOperationName::lookup(check.op, &context);
@@ -281,8 +299,8 @@ const char *selfTest() {
   thread_local std::string text;
   text.clear();
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, scf::SCFDialect, triton::TritonDialect,
-                      triton::gpu::TritonGPUDialect>();
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, scf::SCFDialect,
+                      triton::TritonDialect, triton::gpu::TritonGPUDialect>();
   std::vector<std::string> wrong;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
@@ -302,22 +320,26 @@ const char *selfTest() {
 // Tables
 //===----------------------------------------------------------------------===//
 
-template <size_t... Index> auto makePassTable(std::index_sequence<Index...>) {
+template <size_t... Index>
+auto makePassTable(std::index_sequence<Index...>) {
   return std::array<plugin::PassInfo, sizeof...(Index)>{
       {{passRecords[Index].name, extensionVersion, addPass<Index>, registerPassEntry<Index>}...}};
 }
 
-template <size_t... Index> auto makeOpTable(std::index_sequence<Index...>) {
+template <size_t... Index>
+auto makeOpTable(std::index_sequence<Index...>) {
   return std::array<plugin::OpInfo, sizeof...(Index)>{{{opRecords[Index].name, addOp<Index>}...}};
 }
 
 #define TRITONEXT_STRING(x) #x
-#define TRITONEXT_VERSION(major, minor, patch)                                                                         \
+#define TRITONEXT_VERSION(major, minor, patch)                                                     \
   TRITONEXT_STRING(major) "." TRITONEXT_STRING(minor) "." TRITONEXT_STRING(patch)
 #ifdef __clang__
-constexpr const char *compilerName = "clang " TRITONEXT_VERSION(__clang_major__, __clang_minor__, __clang_patchlevel__);
+constexpr const char *compilerName =
+    "clang " TRITONEXT_VERSION(__clang_major__, __clang_minor__, __clang_patchlevel__);
 #else
-constexpr const char *compilerName = "gcc " TRITONEXT_VERSION(__GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+constexpr const char *compilerName =
+    "gcc " TRITONEXT_VERSION(__GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #endif
 
 } // namespace
@@ -331,17 +353,24 @@ TRITON_PLUGIN_API plugin::PluginInfo *tritonGetPluginInfo() {
       table[i] = {dialectRecords[i].name, extensionVersion, dialectRecords[i].insert};
     return table;
   }();
-  static plugin::PluginInfo info = {TRITON_PLUGIN_API_VERSION, extensionId,     extensionVersion, passes.data(),
-                                    passes.size(),             dialects.data(), dialects.size(),  ops.data(),
-                                    ops.size(),                TRITON_VERSION};
+  static plugin::PluginInfo info = {
+      TRITON_PLUGIN_API_VERSION, extensionId,     extensionVersion, passes.data(), passes.size(),
+      dialects.data(),           dialects.size(), ops.data(),       ops.size(),    TRITON_VERSION};
   return &info;
 }
 
 extern "C" const tritonext::ExtensionInfo *tritonextGetExtensionInfo() {
   static const tritonext::ExtensionInfo info = {
-      /*version=*/1,  extensionId,  extensionVersion, TRITON_VERSION,
-      llvmCommit,     compilerName, describe,         checkPassOptions,
-      selfTest,       tritonext::detail::beginRemarks,
+      /*version=*/1,
+      extensionId,
+      extensionVersion,
+      TRITON_VERSION,
+      llvmCommit,
+      compilerName,
+      describe,
+      checkPassOptions,
+      selfTest,
+      tritonext::detail::beginRemarks,
       tritonext::detail::endRemarks,
   };
   return &info;

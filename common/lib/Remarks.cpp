@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace {
 
-/// Remarks of one thread. An outer collection contains the remarks of the ones nested in it, so a collection is only
-/// the position at which it began.
+/// Remarks of one thread. An outer collection contains the remarks of the ones nested in it, so a
+/// collection is only the position at which it began.
 struct Collector {
   std::vector<std::string> lines;
   std::vector<size_t> starts;
@@ -31,8 +31,9 @@ bool isTritonSource(FileLineColLoc loc) {
   return file.contains("/triton/language/") || file.contains("/triton/experimental/");
 }
 
-/// Returns the location of the user's source line inside `loc`, or null. A call site names a helper and its caller; a
-/// helper that belongs to Triton is not what the user wrote, so the caller is preferred then.
+/// Returns the location of the user's source line inside `loc`, or null. A call site names a helper
+/// and its caller; a helper that belongs to Triton is not what the user wrote, so the caller is
+/// preferred then.
 FileLineColLoc findUserLoc(Location loc) {
   if (auto file = dyn_cast<FileLineColLoc>(loc))
     return file;
@@ -68,14 +69,19 @@ llvm::StringRef kindName(tritonext::RemarkKind kind) {
 
 bool tritonext::remarksEnabled() { return !collector.starts.empty(); }
 
-void tritonext::emitRemark(RemarkKind kind, Operation *op, llvm::StringRef pass, const llvm::Twine &message) {
+void tritonext::emitRemark(RemarkKind kind, Operation *op, llvm::StringRef pass,
+                           const llvm::Twine &message) {
   if (!remarksEnabled())
     return;
   std::string where;
   if (FileLineColLoc loc = findUserLoc(op->getLoc()))
-    where = (loc.getFilename().getValue() + ":" + llvm::Twine(loc.getLine()) + ":" + llvm::Twine(loc.getColumn())).str();
-  Operation *function = isa<FunctionOpInterface>(op) ? op : op->getParentOfType<FunctionOpInterface>();
-  llvm::StringRef name = function ? cast<FunctionOpInterface>(function).getName() : llvm::StringRef();
+    where = (loc.getFilename().getValue() + ":" + llvm::Twine(loc.getLine()) + ":" +
+             llvm::Twine(loc.getColumn()))
+                .str();
+  Operation *function =
+      isa<FunctionOpInterface>(op) ? op : op->getParentOfType<FunctionOpInterface>();
+  llvm::StringRef name =
+      function ? cast<FunctionOpInterface>(function).getName() : llvm::StringRef();
 
   std::string line;
   llvm::raw_string_ostream os(line);

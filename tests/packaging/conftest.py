@@ -97,7 +97,18 @@ def sdk_wheel(tmp_path_factory) -> pathlib.Path:
     for module in ("auditwheel", "cmake", "ninja", "scikit_build_core", "wheel"):
         pytest.importorskip(module, reason=f"there is no {module} in this environment; `nox -s tests` installs it")
     out = tmp_path_factory.mktemp("sdk")
-    command = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", out, ROOT / "common"]
+    command = [
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "-w",
+        out,
+        ROOT / "common",
+    ]
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (wheel,) = out.glob("tritonext-*.whl")

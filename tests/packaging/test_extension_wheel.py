@@ -212,3 +212,4 @@ def test_source_distribution_holds_the_sources(probe, tmp_path):
     (root,) = unpacked.iterdir()
     for path in ("CMakeLists.txt", "pyproject.toml", "lib/IR/Dialect.cpp", "include/tritonext_probe/IR/Ops.td"):
         assert (root / path).is_file()
+    assert not [path for path in root.rglob("*") if path.name == "build" or path.suffix in (".so", ".whl", ".pch")]

@@ -39,8 +39,11 @@ def test_symbol_of_its_own(changed):
 
 
 def test_undefined_symbol(changed):
-    changed.add_source("Missing.cpp", "void probeMissing();\nnamespace tritonext { void callMissing() { probeMissing(); } }\n"
-                       "__attribute__((used, retain)) static void (*keep)() = tritonext::callMissing;\n")
+    changed.add_source(
+        "Missing.cpp",
+        "void probeMissing();\nnamespace tritonext { void callMissing() { probeMissing(); } }\n"
+        "__attribute__((used, retain)) static void (*keep)() = tritonext::callMissing;\n",
+    )
     text = refused(changed)
     assert "probeMissing()" in text
     assert "undefined symbol" in text or "undefined reference" in text

@@ -41,7 +41,9 @@ def test_is_typed(archive):
 def test_build_extra_copies_the_pins(archive):
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     lines = archive.read(name).decode().splitlines()
-    requirements = [Requirement(line.removeprefix("Requires-Dist: ")) for line in lines if line.startswith("Requires-D")]
+    requirements = [
+        Requirement(line.removeprefix("Requires-Dist: ")) for line in lines if line.startswith("Requires-D")
+    ]
     extra = {r.name: str(r.specifier) for r in requirements if r.marker and r.marker.evaluate({"extra": "build"})}
     assert extra == versions.load()["requirements"]["build"]
 

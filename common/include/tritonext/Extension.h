@@ -1,8 +1,8 @@
 //===- Extension.h - The SDK's entry point of an extension library -*- C++ -*-===//
 //
-// Triton asks a plugin for `tritonGetPluginInfo`; the Python half of the SDK asks the same library for
-// `tritonextGetExtensionInfo`, which answers what Triton's table cannot say. Python mirrors this layout with ctypes,
-// so fields are only ever appended, and `version` grows when one is.
+// Triton asks a plugin for `tritonGetPluginInfo`; the Python half of the SDK asks the same library
+// for `tritonextGetExtensionInfo`, which answers what Triton's table cannot say. Python mirrors
+// this layout with ctypes, so fields are only ever appended, and `version` grows when one is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace tritonext {
 
-/// What the SDK knows about one extension library. Every string is owned by the library; one that a function returns
-/// stays valid until the same thread calls the same function again.
+/// What the SDK knows about one extension library. Every string is owned by the library; one that a
+/// function returns stays valid until the same thread calls the same function again.
 struct ExtensionInfo {
   uint32_t version;
 
@@ -25,16 +25,17 @@ struct ExtensionInfo {
   const char *compiler;
 
   /// Returns what the library contains, as a JSON object:
-  /// `{"passes":[{"flag","name","options"}],"dialects":[name],"ops":[name]}`; `options` is the textual pipeline of a
-  /// default-constructed pass.
+  /// `{"passes":[{"flag","name","options"}],"dialects":[name],"ops":[name]}`; `options` is the
+  /// textual pipeline of a default-constructed pass.
   const char *(*describe)();
 
-  /// Returns null when `options`, written `key=value key=value`, suit the pass of that flag or name; otherwise the
-  /// reason.
+  /// Returns null when `options`, written `key=value key=value`, suit the pass of that flag or
+  /// name; otherwise the reason.
   const char *(*checkPassOptions)(const char *pass, const char *options);
 
-  /// Asks ops that libtriton registered for traits and interfaces through this library's type identities, and returns
-  /// the counts as a JSON object. Counts below the expected ones mean that the two sides spell identities differently.
+  /// Asks ops that libtriton registered for traits and interfaces through this library's type
+  /// identities, and returns the counts as a JSON object. Counts below the expected ones mean that
+  /// the two sides spell identities differently.
   const char *(*selfTest)();
 
   /// Starts collecting remarks on this thread; calls nest.

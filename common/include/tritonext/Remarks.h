@@ -1,6 +1,7 @@
 //===- Remarks.h - What a pass did, did not do, and why ---------*- C++ -*-===//
 //
-// `tritonext explain` collects remarks while it compiles; otherwise they cost one thread-local read.
+// `tritonext explain` collects remarks while it compiles; otherwise they cost one thread-local
+// read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +22,16 @@ enum class RemarkKind {
   Analysis,
 };
 
-/// Returns whether this thread collects remarks. Ask before computing something only a remark needs.
+/// Returns whether this thread collects remarks. Ask before computing something only a remark
+/// needs.
 bool remarksEnabled();
 
 /// Records a remark about `op`, or does nothing when this thread collects none.
 ///
-/// `pass` is the flag of the pass. `message` is a lowercase phrase without a full stop, as in a diagnostic.
-void emitRemark(RemarkKind kind, mlir::Operation *op, llvm::StringRef pass, const llvm::Twine &message);
+/// `pass` is the flag of the pass. `message` is a lowercase phrase without a full stop, as in a
+/// diagnostic.
+void emitRemark(RemarkKind kind, mlir::Operation *op, llvm::StringRef pass,
+                const llvm::Twine &message);
 
 } // namespace tritonext
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pathlib
 import shutil
 import sys
@@ -63,8 +62,10 @@ def prepare_metadata_for_build_editable(metadata_directory: str, config_settings
 def build_sdist(sdist_directory: str, config_settings: Settings | None = None) -> str:
     """Write a source distribution."""
     with _reported():
-        manifests.load("pyproject.toml")
-        return _delegate().build_sdist(sdist_directory, config_settings)
+        manifest = manifests.load("pyproject.toml")
+        # What builds leave in the source directory; the ignore file that says so is that of the repository.
+        left = ["/build/", "/dist/", *(f"/python/{manifest.package}/{name}" for name in _native_files(manifest))]
+        return _delegate().build_sdist(sdist_directory, {"sdist.exclude": left, **(config_settings or {})})
 
 
 def build_wheel(
@@ -141,15 +142,20 @@ def _settings(manifest: Manifest, config_settings: Settings | None) -> dict[str,
 
 def _place(tree: pathlib.Path, manifest: Manifest, directory: pathlib.Path) -> pathlib.Path:
     """Copy what the build made from an unpacked wheel into the source package, and return the library."""
-    from .. import abi, registry
-
     package = directory / "python" / manifest.package
-    for name in (manifest.library, registry.MANIFEST_FILE, registry.STAMP_FILE, abi.TABLE_NAME):
+    for name in _native_files(manifest):
         # A running process may have the old library mapped; replacing the name leaves its copy intact.
         temporary = package / f"{name}.new"
         shutil.copyfile(tree / manifest.package / name, temporary)
-        os.replace(temporary, package / name)
+        temporary.replace(package / name)
     return package / manifest.library
+
+
+def _native_files(manifest: Manifest) -> tuple[str, ...]:
+    """Return the names of the files that a build adds to the Python package."""
+    from .. import abi, registry
+
+    return (manifest.library, registry.MANIFEST_FILE, registry.STAMP_FILE, abi.TABLE_NAME)
 
 
 def _delegate():

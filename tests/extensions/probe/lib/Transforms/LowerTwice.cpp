@@ -38,7 +38,8 @@ private:
       return op->emitError("expected elements that are integers or floats, got ") << element;
     OpBuilder builder(op);
     Value result = mode == LowerMode::Add ? addUp(builder, op) : multiply(builder, op);
-    emitRemark(RemarkKind::Applied, op, DEBUG_TYPE, "replaced by " + Twine(mode == LowerMode::Add ? "additions" : "a multiplication"));
+    emitRemark(RemarkKind::Applied, op, DEBUG_TYPE,
+               "replaced by " + Twine(mode == LowerMode::Add ? "additions" : "a multiplication"));
     op.replaceAllUsesWith(result);
     op.erase();
     return success();
@@ -57,11 +58,14 @@ private:
     auto type = cast<RankedTensorType>(op.getType());
     if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
       Value factor = arith::ConstantOp::create(
-          builder, op.getLoc(), DenseElementsAttr::get(type, builder.getFloatAttr(floatType, double(count)).getValue()));
+          builder, op.getLoc(),
+          DenseElementsAttr::get(type, builder.getFloatAttr(floatType, double(count)).getValue()));
       return arith::MulFOp::create(builder, op.getLoc(), op.getX(), factor);
     }
     Value factor = arith::ConstantOp::create(
-        builder, op.getLoc(), DenseElementsAttr::get(type, builder.getIntegerAttr(type.getElementType(), count).getValue()));
+        builder, op.getLoc(),
+        DenseElementsAttr::get(type,
+                               builder.getIntegerAttr(type.getElementType(), count).getValue()));
     return arith::MulIOp::create(builder, op.getLoc(), op.getX(), factor);
   }
 };

@@ -9,7 +9,8 @@ class TritonOpBuilder;
 
 namespace tritonext::probe {
 
-/// Builds `probe.twice` of `values[1]` into `values[0]`; leaves `values[0]` null when the operand is no tensor.
+/// Builds `probe.twice` of `values[1]` into `values[0]`; leaves `values[0]` null when the operand
+/// is no tensor.
 void buildTwice(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 } // namespace tritonext::probe
