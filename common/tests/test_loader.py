@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -463,3 +464,13 @@ def test_stock_dialects_are_those_of_the_wheel():
         registered.add(name)
     loaded = {name for library in loader.loaded().values() for name in library.native.plugin.dialects}
     assert registered - loaded == plugin.STOCK_DIALECTS
+
+
+def test_symbols_are_shown_readable_where_a_demangler_is(monkeypatch):
+    names = ["_ZN4mlir9Operation5eraseEv", "plain"]
+    monkeypatch.setenv("PATH", "")
+    assert plugin.demangle(names) == names
+    monkeypatch.undo()
+    if shutil.which("c++filt") is None and shutil.which("llvm-cxxfilt") is None:
+        pytest.skip("no demangler on this machine")
+    assert plugin.demangle(names) == ["mlir::Operation::erase()", "plain"]

@@ -142,7 +142,7 @@ def test_lists_stock_and_extension_passes(probe):
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("coalesce", "ttgpuir.coalesce"), ("ttgpuir.coalese", "ttgpuir.coalesce"), ("canonicalise", "canonicalize")],
+    [("coalesce", "ttgpuir.coalesce"), ("ttgpuir.coalesse", "ttgpuir.coalesce"), ("canonicalise", "canonicalize")],
 )
 def test_unknown_pass_names_the_nearest(write, name, near):
     done = run(write(GOOD), "--pass", name)
