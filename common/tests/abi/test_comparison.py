@@ -99,6 +99,35 @@ def test_each_difference_is_named(mine, other, reason):
     assert reason in reasons(mine, other)
 
 
+@pytest.mark.parametrize(
+    ("mine", "other", "said"),
+    [
+        ((("Red", 0), ("Blue", 1), ("Green", 2)), (("Red", 0), ("Blue", 1)), "T: Green in the plugin only"),
+        (
+            (("Red", 0), ("Blue", 1)),
+            (("Red", 0), ("Blue", 1), ("Grey", 7), ("Green", 2)),
+            "T: Green, Grey in libtriton only",
+        ),
+    ],
+)
+def test_enumerators_with_values_of_their_own_are_listed(mine, other, said):
+    report = compare(table({"T": COLOR._replace(enumerators=mine)}), table({"T": COLOR._replace(enumerators=other)}))
+    assert report.ok
+    assert report.extended == [said]
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        (("Red", 0), ("Green", 1)),
+        (("Red", 0), ("Green", 1), ("Blue", 2)),
+        (("Red", 0), ("Blue", 1), ("Last", 1)),
+    ],
+)
+def test_a_name_or_value_with_two_meanings_is_a_mismatch(mine):
+    assert reasons(COLOR._replace(enumerators=mine), COLOR)
+
+
 def test_a_type_agrees_with_any_variant_of_the_other_side():
     wide = POINT._replace(size=16)
     assert compare(table({"T": POINT}), table({"T": [wide, POINT]})).ok

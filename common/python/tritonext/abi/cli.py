@@ -99,6 +99,8 @@ def _show(report: Report, plugin: str, list_uncovered: bool, seconds: float) -> 
     )
     if report.standard:
         print(f"  libstdc++   {len(report.standard)} of them differ in spelling between releases, not in a byte")
+    for each in report.extended:
+        print(f"  extended    {each}")
     print(f"  symbols     {report.symbols} undefined ones looked up")
     print(f"  identities  {tested or 'not tested'}")
     print(

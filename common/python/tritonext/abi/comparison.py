@@ -73,6 +73,8 @@ class Report:
         problems: Other reasons to refuse.
         standard: Standard-library types whose spelling differs between two libstdc++ releases while every scalar in
             them is at the same place; they are among those compared.
+        extended: Enumerations to which one side adds enumerators, with values the other gives to none; all they share
+            is equal. They are among those compared.
         uncovered: The plugin's types that could not be compared.
         local: Types private to one translation unit, which no other library can see.
         host_only: Types only libtriton defines.
@@ -88,6 +90,7 @@ class Report:
     mismatches: list[Mismatch] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     standard: list[str] = field(default_factory=list)
+    extended: list[str] = field(default_factory=list)
     uncovered: list[Uncovered] = field(default_factory=list)
     local: int = 0
     host_only: int = 0
@@ -113,6 +116,7 @@ class Report:
             "slots": self.slots,
             "enumerators": self.enumerators,
             "standard": self.standard,
+            "extended": self.extended,
             "local": self.local,
             "host_only": self.host_only,
             "symbols": self.symbols,
@@ -184,10 +188,28 @@ def _compare_type(report: Report, name: str, plugin: Table, host: Table) -> None
                 if name not in report.standard:
                     report.standard.append(name)
                 continue
+        extension = next(filter(None, (_extension(mine, other) for other in theirs)), None)
+        if extension is not None:
+            report.extended.append(f"{name}: {extension}")
+            continue
         reasons, other = min(
             ((tuple(_differences(mine, other)), other) for other in theirs), key=lambda each: len(each[0])
         )
         report.mismatches.append(Mismatch(name, reasons, tuple(_lines(mine)), tuple(_lines(other))))
+
+
+def _extension(mine: Layout, other: Layout) -> str | None:
+    """Say what one side adds when two enumerations give no name and no value two meanings, else return None."""
+    left, right = dict(mine.enumerators), dict(other.enumerators)
+    if mine._replace(enumerators=()) != other._replace(enumerators=()) or mine.kind != "enum":
+        return None
+    added = [{name: side[name] for name in side.keys() - rest.keys()} for side, rest in ((left, right), (right, left))]
+    if any(left[name] != right[name] for name in left.keys() & right.keys()):
+        return None
+    if set(added[0].values()) & set(right.values()) or set(added[1].values()) & set(left.values()):
+        return None
+    sides = zip(added, ("the plugin", "libtriton"))
+    return "; ".join(f"{', '.join(sorted(names))} in {where} only" for names, where in sides if names)
 
 
 def _uncovered(report: Report, name: str, plugin: Table, host: Table) -> Uncovered:
