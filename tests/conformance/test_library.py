@@ -91,7 +91,7 @@ def test_layouts_were_compared_without_a_mismatch(extension):
     ("stamp", "error", "remedy"),
     [
         ({"triton": "3.8.0"}, "IncompatibleLibraryError", "pip install triton==3.8.0"),
-        ({"plugin_api": 1}, "IncompatibleLibraryError", "built for triton"),
+        ({"plugin_api": 1}, "IncompatibleLibraryError", "rebuild it against the installed triton"),
         ({"llvm_commit": "f" * 40}, "IncompatibleLibraryError", "rebuild it against the installed triton"),
         ({"library_sha256": "0" * 64}, "StampError", "pip install --force-reinstall"),
     ],

@@ -133,16 +133,7 @@ def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
     extension = registry.extension(identifier)
     manifest, stamp = extension.manifest, extension.stamp
     _check_file(extension.library, entries=(plugin.PLUGIN_ENTRY, plugin.EXTENSION_ENTRY), distribution=extension)
-    host = wheel.installed()
-    if stamp.plugin_api != host.plugin_api:
-        raise IncompatibleLibraryError(
-            "the library was built for another plugin interface",
-            where=extension.library,
-            expected=f"plugin interface {host.plugin_api}",
-            found=f"plugin interface {stamp.plugin_api}",
-            hint=f"install the {extension.distribution} built for triton {host.version}",
-        )
-    _check_build(stamp.triton, stamp.llvm_commit, stamp.compiler, extension.library)
+    _check_build(stamp.triton, stamp.llvm_commit, stamp.compiler, extension.library, stamp.plugin_api)
     with open(extension.library, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != stamp.library_sha256:
@@ -265,10 +256,21 @@ def _check_release(release: str, path: pathlib.Path) -> None:
         )
 
 
-def _check_build(release: str, llvm_commit: str, compiler: str, path: pathlib.Path) -> None:
-    """Check what a library says about its build against the installed Triton."""
+def _check_build(
+    release: str, llvm_commit: str, compiler: str, path: pathlib.Path, plugin_api: int | None = None
+) -> None:
+    """Check what a library or its stamp says about its build against the installed Triton."""
     _check_release(release, path)
     host = wheel.installed()
+    # A wheel without headers states no number; Triton then compares its own with the library's.
+    if None not in (plugin_api, host.plugin_api) and plugin_api != host.plugin_api:
+        raise IncompatibleLibraryError(
+            "the library was built for another plugin interface",
+            where=path,
+            expected=f"plugin interface {host.plugin_api}",
+            found=f"plugin interface {plugin_api}",
+            hint="rebuild it against the installed triton",
+        )
     if llvm_commit != host.llvm_commit:
         raise IncompatibleLibraryError(
             "the library was built for another LLVM",
