@@ -66,6 +66,8 @@ class _Tag:
     CONST = 0x26
     ENUMERATOR = 0x28
     SUBPROGRAM = 0x2E
+    TEMPLATE_TYPE = 0x2F
+    TEMPLATE_VALUE = 0x30
     VOLATILE = 0x35
     RESTRICT = 0x37
     NAMESPACE = 0x39
@@ -109,6 +111,7 @@ class _At:
 
 _RECORDS = {_Tag.CLASS: "class", _Tag.STRUCT: "class", _Tag.UNION: "union", _Tag.ENUM: "enum"}
 _PARTS = frozenset({_Tag.MEMBER, _Tag.INHERITANCE, _Tag.SUBPROGRAM})
+_TEMPLATE_ARGUMENTS = frozenset({_Tag.TEMPLATE_TYPE, _Tag.TEMPLATE_VALUE})
 _NAMED = frozenset({*_RECORDS, _Tag.TYPEDEF, _Tag.BASE_TYPE, _Tag.UNSPECIFIED, _Tag.ALIAS})
 _SUFFIXES = {
     _Tag.POINTER: "*",
@@ -388,14 +391,19 @@ class Unit:
                 values, offset = self._decode(abbreviation, offset)
                 children.append((tag, values))
                 offset = self._after(abbreviation, values, offset)
+            elif abbreviation.children and _At.SIBLING in abbreviation.attributes:
+                values, offset = self._decode(abbreviation, offset)
+                offset = self._after(abbreviation, values, offset)
             else:
-                if abbreviation.children and _At.SIBLING in abbreviation.attributes:
-                    values, offset = self._decode(abbreviation, offset)
-                    offset = self._after(abbreviation, values, offset)
-                else:
-                    offset = self._step_over(abbreviation, offset)
-                    if abbreviation.children:
-                        offset = self._skip_children(offset)
+                if tag in _TEMPLATE_ARGUMENTS and children is not None and not prefix.endswith(">::"):
+                    raise self._info.unsupported(
+                        f"the template {prefix[:-2]} named without its arguments",
+                        "names with template arguments",
+                        "compile without `-gsimple-template-names`",
+                    )
+                offset = self._step_over(abbreviation, offset)
+                if abbreviation.children:
+                    offset = self._skip_children(offset)
 
     def _type(self, entry: int, abbreviation: _Abbreviation, values: dict, offset: int, prefix: str) -> int:
         tag = abbreviation.tag
