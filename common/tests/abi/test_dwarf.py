@@ -159,7 +159,11 @@ def test_definitions_that_differ_between_units_are_all_kept(compiler, tmp_path):
 
 @pytest.mark.parametrize(
     ("flags", "found"),
-    [(["-g", "-gdwarf-3"], "DWARF version 3"), (["-g", "-gsplit-dwarf"], "split debug information")],
+    [
+        (["-g", "-gdwarf-3"], "DWARF version 3"),
+        (["-g", "-gdwarf-4", "-gsplit-dwarf"], "split debug information"),
+        (["-g", "-gdwarf-5", "-gsplit-dwarf"], "split debug information"),
+    ],
 )
 def test_debug_information_that_cannot_be_read(compiler, tmp_path, flags, found):
     library = compiler.build(tmp_path / "lib.so", *flags, INPUTS / "shapes.cpp")

@@ -109,6 +109,44 @@ class _At:
     GNU_DWO_NAME = 0x2130
 
 
+class _Form:
+    """Encodings that need more than a fixed number of bytes or a plain number: DWARF 5, table 7.6."""
+
+    BLOCK2 = 0x03
+    BLOCK4 = 0x04
+    STRING = 0x08
+    BLOCK = 0x09
+    BLOCK1 = 0x0A
+    SDATA = 0x0D
+    STRP = 0x0E
+    UDATA = 0x0F
+    REF_ADDR = 0x10
+    REF4 = 0x13
+    REF_UDATA = 0x15
+    SEC_OFFSET = 0x17
+    EXPRLOC = 0x18
+    FLAG_PRESENT = 0x19
+    STRX = 0x1A
+    ADDRX = 0x1B
+    LINE_STRP = 0x1F
+    REF_SIG8 = 0x20
+    IMPLICIT_CONST = 0x21
+    LOCLISTX = 0x22
+    RNGLISTX = 0x23
+    STRX1 = 0x25
+    STRX2 = 0x26
+    STRX3 = 0x27
+    STRX4 = 0x28
+
+
+class _UnitType:
+    """Kinds of units with more in their header: DWARF 5, table 7.2."""
+
+    TYPE = 0x02
+    SKELETON = 0x04
+    SPLIT_COMPILE = 0x05
+
+
 _RECORDS = {_Tag.CLASS: "class", _Tag.STRUCT: "class", _Tag.UNION: "union", _Tag.ENUM: "enum"}
 _PARTS = frozenset({_Tag.MEMBER, _Tag.INHERITANCE, _Tag.SUBPROGRAM})
 _TEMPLATE_ARGUMENTS = frozenset({_Tag.TEMPLATE_TYPE, _Tag.TEMPLATE_VALUE})
@@ -129,14 +167,15 @@ _FOREIGN = 1 << 48
 # Where positions in .debug_types begin, so that one number names an entry of either section.
 _TYPES_BASE = 1 << 40
 
+# The remaining forms by their fixed size: addresses, numbers, references within the unit, indices.
 _FIXED = {
     0x01: "Q", 0x05: "H", 0x06: "I", 0x07: "Q", 0x0B: "B", 0x0C: "B", 0x11: "B", 0x12: "H", 0x13: "I", 0x14: "Q",
     0x1E: "16s", 0x20: "Q", 0x25: "B", 0x26: "H", 0x27: "3s", 0x28: "I", 0x29: "B", 0x2A: "H", 0x2B: "3s", 0x2C: "I",
 }  # fmt: skip
-_OFFSET_SIZED = frozenset({0x0E, 0x10, 0x17, 0x1F})
-_LEB = frozenset({0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23})
-_BLOCKS = {0x03: "<H", 0x04: "<I", 0x0A: "<B"}
-_STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28})
+_OFFSET_SIZED = frozenset({_Form.STRP, _Form.REF_ADDR, _Form.SEC_OFFSET, _Form.LINE_STRP})
+_LEB = frozenset({_Form.UDATA, _Form.REF_UDATA, _Form.STRX, _Form.ADDRX, _Form.LOCLISTX, _Form.RNGLISTX})
+_BLOCKS = {_Form.BLOCK2: "<H", _Form.BLOCK4: "<I", _Form.BLOCK1: "<B"}
+_STRX = frozenset({_Form.STRX, _Form.STRX1, _Form.STRX2, _Form.STRX3, _Form.STRX4})
 
 
 def _uleb(data: bytes, offset: int) -> tuple[int, int]:
@@ -170,9 +209,9 @@ class _Abbreviation:
         self.steps: list[tuple] = []
         run, names = "<", []
         for attribute, form, constant in fields:
-            if form in (0x19, 0x21):
+            if form in (_Form.FLAG_PRESENT, _Form.IMPLICIT_CONST):
                 if attribute in _WANTED:
-                    self.constants[attribute] = constant if form == 0x21 else 1
+                    self.constants[attribute] = constant if form == _Form.IMPLICIT_CONST else 1
                 continue
             code = _FIXED.get(form) or (("I" if offset_size == 4 else "Q") if form in _OFFSET_SIZED else None)
             if code is None:
@@ -214,7 +253,7 @@ class Unit:
         (self.version,) = struct.unpack_from("<H", content, start + header)
         offset_format = "<I" if offset_size == 4 else "<Q"
         cursor = start + header + 2
-        kind = 0x02 if section == ".debug_types" else 0x01
+        kind = _UnitType.TYPE if section == ".debug_types" else 0
         if self.version >= 5:
             kind = content[cursor]
             (abbreviations,) = struct.unpack_from(offset_format, content, cursor + 2)
@@ -225,11 +264,11 @@ class Unit:
         if not 4 <= self.version <= 5:
             raise info.unsupported(f"DWARF version {self.version}", "DWARF 4 or 5", "compile with `-gdwarf-5`")
         self.signature, self.type_offset = None, 0
-        if kind == 0x02:
+        if kind == _UnitType.TYPE:
             (self.signature,) = struct.unpack_from("<Q", content, cursor)
             (self.type_offset,) = struct.unpack_from(offset_format, content, cursor + 8)
             cursor += 8 + offset_size
-        elif kind in (0x04, 0x05):
+        elif kind in (_UnitType.SKELETON, _UnitType.SPLIT_COMPILE):
             raise info.split()
         self._first = cursor - start
         self._offset_size = offset_size
@@ -292,33 +331,33 @@ class Unit:
         return values, offset
 
     def _value(self, form: int, value, strings: bool):
-        if form == 0x13:
+        if form == _Form.REF4:
             return value
-        if form == 0x0E:
+        if form == _Form.STRP:
             return self._strings[value]
         if form in _STRX:
             if not strings:
                 return ""
-            index = int.from_bytes(value, "little") if form == 0x27 else value
+            index = int.from_bytes(value, "little") if form == _Form.STRX3 else value
             return self._strings[self._info.string_offset(self._str_offsets_base, index, self._offset_size)]
-        if form == 0x1F:
+        if form == _Form.LINE_STRP:
             return self._line_strings[value]
-        if form == 0x10:
+        if form == _Form.REF_ADDR:
             return value - self.start if self.start <= value < self.end else _FOREIGN + value
-        if form == 0x20:
+        if form == _Form.REF_SIG8:
             return self._info.by_signature(value)
         return value
 
     def _variable(self, form: int, offset: int):
         data = self._data
-        if form in (0x18, 0x09):
+        if form in (_Form.EXPRLOC, _Form.BLOCK):
             size, offset = _uleb(data, offset)
             return data[offset : offset + size], offset + size
-        if form == 0x0D:
+        if form == _Form.SDATA:
             return _sleb(data, offset)
         if form in _LEB:
             return _uleb(data, offset)
-        if form == 0x08:
+        if form == _Form.STRING:
             end = data.index(b"\0", offset)
             return data[offset:end].decode("utf-8", "replace"), end + 1
         if form in _BLOCKS:
@@ -520,7 +559,7 @@ class Unit:
 
     @staticmethod
     def _expression(code: bytes | int) -> int:
-        """Return the constant of an expression that is one operation with one operand."""
+        """Return the constant of an expression that is one operation: DWARF 5, 2.5.1.1."""
         if isinstance(code, int):
             return code
         if code and code[0] in (0x10, 0x23):
@@ -529,7 +568,7 @@ class Unit:
             return code[0] - 0x30
         if code and code[0] in (0x08, 0x0A, 0x0C):
             return int.from_bytes(code[1:], "little")
-        return -1
+        raise ValueError(f"location expression {code.hex()}")
 
     @staticmethod
     def _constant(value: int | bytes | str) -> int:
@@ -577,8 +616,10 @@ class Unit:
             self._expanding.add(offset)
             layout = self._layout(*record)
             self._expanding.discard(offset)
-            fields = "; ".join(f"{name}@{position}{f':{width}' if width else ''} {spelling}"
-                               for name, position, width, spelling in layout.members)  # fmt: skip
+            fields = "; ".join(
+                f"{name}@{position}{f':{width}' if width else ''} {spelling}"
+                for name, position, width, spelling in layout.members
+            )
             return f"(anonymous {layout.kind} of {layout.size}: {fields})"
         return normalize(values.get(_At.NAME, "(anonymous)"))
 
@@ -700,7 +741,7 @@ class DebugInfo:
                 attribute, offset = _uleb(data, offset)
                 form, offset = _uleb(data, offset)
                 constant = 0
-                if form == 0x21:
+                if form == _Form.IMPLICIT_CONST:
                     constant, offset = _sleb(data, offset)
                 if not attribute and not form:
                     break
