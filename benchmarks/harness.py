@@ -245,13 +245,13 @@ def measure(
 
 
 def rounds_for(candidates: Mapping[str, Callable[[], object]], timer: Timer, seconds: float) -> int:
-    """Return how many rounds fit into ``seconds`` of device time, between 20 and 200."""
+    """Return how many rounds fit into ``seconds`` of device time, between 20 and 400."""
     for candidate in candidates.values():
         timer.run(candidate)
     timer.times()
     for candidate in candidates.values():
         timer.run(candidate)
-    return max(20, min(200, int(seconds * 1e3 / sum(timer.times()))))
+    return max(20, min(400, int(seconds * 1e3 / sum(timer.times()))))
 
 
 def relative_error(result: Any, reference: Any) -> float:

@@ -9,6 +9,7 @@ The tables need nothing but Python; the plots need matplotlib.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import pathlib
 import statistics
@@ -177,18 +178,18 @@ def plot(entries: list[Entry], path: pathlib.Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "tritonext"
     from matplotlib import pyplot
 
-    names = baselines(entries)
-    height = 0.8 / len(names)
-    figure, axes = pyplot.subplots(figsize=(9, 1.2 + 0.22 * len(entries) * max(1, len(names) / 2)))
-    for number, name in enumerate(names):
+    figure, axes = pyplot.subplots(figsize=(9, 1.2 + 0.2 * len(entries)))
+    for name, marker in zip(baselines(entries), itertools.cycle("osD^v")):
         rows = [row for row, entry in enumerate(entries) if name in entry["ratio"]]
-        places = [row - 0.4 + height * (number + 0.5) for row in rows]
-        axes.barh(places, [entries[row]["ratio"][name] for row in rows], height, label=f"over {name}")
+        ratios = [entries[row]["ratio"][name] for row in rows]
+        axes.plot(ratios, rows, marker, markersize=5, alpha=0.8, label=f"over {name}")
     axes.set_yticks(range(len(entries)), [entry["case"] for entry in entries], fontsize=7)
-    axes.invert_yaxis()
+    axes.set_ylim(len(entries) - 0.5, -0.5)
+    axes.grid(color="0.9")
+    axes.set_axisbelow(True)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xlabel("ratio, more than 1 is better")
-    axes.legend(loc="lower right", fontsize=7)
+    axes.legend(loc="lower left", fontsize=7)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

@@ -132,8 +132,8 @@ def arrow(before: object, after: object) -> str:
 
 
 def main() -> int:
-    console = Console(width=max(Console().width, 142))
     reason = why_not_run()
+    console = Console(width=max(Console().width, 142 if reason else 168))
     title = f"\nmatrix multiplication for {TARGET}: stock Triton → with tritonext-layout"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("output", "tile"):
