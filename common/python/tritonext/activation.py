@@ -14,6 +14,7 @@ import copy
 import functools
 import threading
 import warnings
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -39,7 +40,7 @@ class State:
         answer: What Triton appends to its disk key and to its in-process specialization.
     """
 
-    __slots__ = ("answer", "key", "pipelines")
+    __slots__ = ("__weakref__", "answer", "key", "pipelines")
 
     def __init__(self, pipelines: tuple[Pipeline, ...], key: str) -> None:
         self.pipelines = pipelines
@@ -53,9 +54,7 @@ _states: dict[str, State] = {}
 def state_of(pipelines: tuple[Pipeline, ...]) -> State:
     """Return the state in which exactly ``pipelines`` are active."""
     key = cachekey.digest(versions.load()["tritonext"]["version"], *(pipeline.key() for pipeline in pipelines))
-    state = _states.get(key)
-    if state is None or len(pipelines) != len(state.pipelines) or not all(map(_same, pipelines, state.pipelines)):
-        state = _states[key] = State(pipelines, key)
+    state = _states[key] = State(pipelines, key)
     return state
 
 
@@ -67,7 +66,7 @@ def _same(one: Pipeline, other: Pipeline) -> bool:
 
 
 def known_state(key: str) -> State | None:
-    """Return the state of this process with the given key, if there has been one."""
+    """Return the latest state of this process with the given key, if there has been one."""
     return _states.get(key)
 
 
@@ -288,7 +287,7 @@ class use:
     def __init__(self, *specs: str | Pipeline) -> None:
         self.pipelines = prepare(specs, "use")
         self._alone = state_of(self.pipelines)
-        self._inside: dict[State, State] = {}
+        self._inside: weakref.WeakKeyDictionary[State, State] = weakref.WeakKeyDictionary()
 
     def under(self, outer: State | None) -> State:
         """Return the state inside the scope for the state around it."""
@@ -402,7 +401,6 @@ def decorate(pipelines: tuple[Pipeline, ...], kernel: Any) -> Any:
         result.fn = decorate(pipelines, kernel.fn)
         if isinstance(kernel, Autotuner):
             result.cache = {}
-            result.check_disk_cache = functools.partial(_tune_under, pipelines, result.check_disk_cache)
     elif hasattr(kernel, "run") and hasattr(kernel, "arg_names"):
         # TRITON_INTERPRET=1 makes @triton.jit return an interpreted function, which nothing compiles.
         return kernel
@@ -416,18 +414,6 @@ def decorate(pipelines: tuple[Pipeline, ...], kernel: Any) -> Any:
     result.tritonext_pipelines = pipelines
     result.tritonext_kernel = kernel
     return result
-
-
-tuned_under: ContextVar[tuple[Pipeline, ...]] = ContextVar("tritonext_tuned_under", default=())
-"""Pipelines of the decorated autotuner that is computing its disk key, beside those of the context."""
-
-
-def _tune_under(pipelines: tuple[Pipeline, ...], check: Callable, *args: Any) -> bool:
-    token = tuned_under.set(pipelines)
-    try:
-        return check(*args)
-    finally:
-        tuned_under.reset(token)
 
 
 _warned: set[tuple[str, str]] = set()

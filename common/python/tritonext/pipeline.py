@@ -33,6 +33,7 @@ __all__ = [
     "Anchor",
     "PassRef",
     "Pipeline",
+    "StageInfo",
     "Step",
     "disable_pass",
     "from_manifest",
@@ -47,6 +48,9 @@ __all__ = [
 ]
 
 _ANCHOR = re.compile(r"(?P<name>[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+)(#(?P<occurrence>-?[1-9][0-9]*))?")
+_TARGET = re.compile(r"cuda(:[1-9][0-9]+)?|hip(:gfx[0-9a-z-]+)?")
+_FULL_TARGET = re.compile(r"cuda:[1-9][0-9]+|hip:gfx[0-9a-z-]+")
+_LANGUAGE = re.compile("triton|gluon")
 _EXTENSION_PASS = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -195,6 +199,25 @@ class Step:
         }[self.kind]
 
 
+@dataclass(frozen=True)
+class StageInfo:
+    """What the callable of a step learns about the compilation.
+
+    Attributes:
+        stage: Name of the stage; empty for a replaced pipeline.
+        target: Such as ``cuda:90`` or ``hip:gfx942``.
+        language: ``triton`` or ``gluon``.
+        backend: Triton's backend object.
+        options: The backend's parsed options.
+    """
+
+    stage: str
+    target: str
+    language: str
+    backend: Any
+    options: Any
+
+
 def _pass_step(kind: str, stage: str, anchor: str, passes: Iterable[PassRef | str], targets: Iterable[str]) -> Step:
     if stage not in STAGES:
         raise PipelineError(
@@ -211,11 +234,18 @@ def _pass_step(kind: str, stage: str, anchor: str, passes: Iterable[PassRef | st
 
 
 def _targets(targets: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(targets, str):
-        raise PipelineError(
-            "targets is a sequence", expected="such as ('cuda', 'hip:gfx942')", found=repr(targets), hint="add a comma"
-        )
-    return tuple(targets)
+    return _checked(targets, _TARGET, "a backend or target such as cuda or hip:gfx942")
+
+
+def _checked(values: Iterable[str], pattern: re.Pattern[str], noun: str) -> tuple[str, ...]:
+    """Return ``values`` as a tuple; a text in place of a sequence, or a misspelt one, would silently match nothing."""
+    if isinstance(values, str):
+        raise PipelineError("expected a sequence of texts", expected=noun, found=repr(values), hint="add a comma")
+    values = tuple(values)
+    for value in values:
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise PipelineError("a value is malformed", expected=noun, found=repr(value))
+    return values
 
 
 def insert_before(stage: str, anchor: str, *passes: PassRef | str, targets: Iterable[str] = ()) -> Step:
@@ -262,7 +292,7 @@ def wrap_stage(stage: str, function: Callable, *, key: str | None = None, target
     Args:
         stage: Any stage of the backend, the text and binary ones included (``ptx``, ``cubin``, ``amdgcn``, ``hsaco``).
         function: ``inner(source, metadata)`` runs the stage as it would have run; ``info`` is a
-            :class:`tritonext._triton.pipeline.StageInfo`. Of several wrappers the last one is outermost.
+            :class:`StageInfo`. Of several wrappers the last one is outermost.
         key: Text for the cache key, when the content of ``function`` cannot be followed.
         targets: Backends or targets the step is for; all when empty.
 
@@ -321,8 +351,8 @@ class Pipeline:
                     found=repr(step),
                 )
         object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "targets", tuple(self.targets))
-        object.__setattr__(self, "languages", tuple(self.languages))
+        object.__setattr__(self, "targets", _checked(self.targets, _FULL_TARGET, "a target such as cuda:90"))
+        object.__setattr__(self, "languages", _checked(self.languages, _LANGUAGE, "triton or gluon"))
 
     def __getstate__(self) -> dict[str, Any]:
         # The process that unpickles it may see other files of the extension, and must not use the old key for them.
@@ -427,10 +457,9 @@ def of_extension(extension: InstalledExtension, **options: Any) -> Pipeline:
                 chosen[name][spelling] = value
         if not any(spelling in accepted for accepted in chosen.values()):
             raise OptionError(
-                f"no pass of the extension {extension.id!r} accepts the option {key!r}",
+                f"no pass of the extension {extension.id!r} accepts the option {key}={value}",
                 found=f"{key}={value}",
                 details=refusals,
-                hint=f"see the options with `tritonext info {extension.id}`",
             )
     return from_manifest(extension.manifest, chosen)
 

@@ -278,6 +278,9 @@ def test_tuning_results_on_disk_are_kept_apart(device, x, kernel, cache):
     assert (tune(tritonext.use(TWO)), tune(tritonext.use(TWO))) == (2, 0)
     # A decorated kernel and one in a region of the same pipeline share what is known about it.
     assert tune(tritonext.use(ONE)) == 0
+    inside = triton.autotune(CONFIGS, key=["n"], do_bench=Bench(0), cache_results=True)(tritonext.use(ONE)(kernel))
+    inside[(1,)](x, 100)
+    assert inside._do_bench.calls == 0
     assert tune() == 0
     assert len(list(cache.rglob("*.autotune.json"))) == 4
 

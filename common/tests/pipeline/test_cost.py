@@ -1,4 +1,4 @@
-"""What activation costs. The bounds are loose, for busy machines; benchmarks/suites/sdk_launch.py has the tight ones."""
+"""What activation costs. The bounds here are for busy machines; benchmarks/suites/sdk_launch.py has the tight ones."""
 
 import gc
 import time

@@ -8,9 +8,9 @@ import triton.language as tl
 from triton.compiler import ASTSource
 
 import tritonext
-from tritonext import Pipeline, activation, cachekey, insert_after
+from tritonext import PassRef, Pipeline, activation, cachekey, insert_after
 from tritonext._triton import caching
-from tritonext.errors import PipelineError
+from tritonext.errors import OptionError, PipelineError
 from tritonext.offline import parse_target
 
 tritonext_probe = pytest.importorskip("tritonext_probe", reason="the fixture extension is not installed")
@@ -154,9 +154,30 @@ def test_kernel_launched_before_compiles_through_the_wrapper(device, x):
     assert marked(kernel.warmup(x, 100, helper, grid=(1,), BLOCK=256))
     kernel.compile = len
     assert kernel.compile is len
+    assert not hasattr(triton.jit(applies.fn), "compile")
 
 
 def test_state_of_an_op_names_the_extension():
     (pipeline,) = activation.prepare(["probe"], "a test")
     assert pipeline.extension == "probe"
     assert pipeline.extensions == ("probe",)
+
+
+def test_wrong_options_are_refused_before_anything_compiles():
+    with pytest.raises(OptionError, match="no pass of the extension 'probe' accepts the option nosuch=1") as caught:
+        tritonext.use("probe:nosuch=1")
+    assert caught.value.found == "nosuch=1"
+    with pytest.raises(OptionError, match="accepts the option count=many"):
+        tritonext.use("probe:count=many")
+    ref = PassRef("probe_mark_module", {"nosuch": 1})
+    with pytest.raises(OptionError, match="the pass probe_mark_module does not accept its options") as caught:
+        tritonext.use(Pipeline([insert_after("ttgir", "ttgpuir.coalesce", ref)]))
+    assert caught.value.found == "nosuch=1"
+
+
+def test_each_option_goes_to_the_passes_that_have_it():
+    pipeline = tritonext.extension("probe").pipeline(mark="x", count=3)
+    assert {str(ref) for step in pipeline.steps for ref in step.passes} == {
+        "probe_lower_twice{count=3}",
+        "probe_mark_module{mark=x}",
+    }

@@ -69,7 +69,10 @@ def test_malformed_pass_is_refused(arguments, message):
     [
         (lambda: insert_after("ptx", COALESCE, "common.cse"), "only some stages run passes"),
         (lambda: insert_before("ttgir", COALESCE), "a step adds no pass"),
-        (lambda: disable_pass("ttgir", COALESCE, targets="cuda"), "targets is a sequence"),
+        (lambda: disable_pass("ttgir", COALESCE, targets="cuda"), "expected a sequence of texts"),
+        (lambda: disable_pass("ttgir", COALESCE, targets=("nvidia",)), "a value is malformed"),
+        (lambda: Pipeline([], targets=("cuda",)), "a value is malformed"),
+        (lambda: Pipeline([], languages=("c",)), "a value is malformed"),
         (lambda: wrap_stage("ptx", "not callable"), "a step needs a callable"),
         (lambda: Pipeline(["ttgpuir.coalesce"]), "a pipeline is made of steps"),
         (lambda: tritonext.use(), "use needs at least one pipeline"),

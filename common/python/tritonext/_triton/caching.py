@@ -15,6 +15,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import triton
@@ -32,7 +33,7 @@ MARKER = "tritonext:extension:"
 
 _KEY = re.compile(rb"tritonext-([0-9a-f]{64})")
 _SPECIALIZATION = re.compile(r'\("custom_pipeline", ([^)]*)\)')
-_PAYLOAD = "TRITONEXT_WARMUP_PIPELINES"
+_PAYLOAD = "tritonext pipelines"
 _POOL = "triton._compile_warmup_pool"
 
 _lock = threading.RLock()
@@ -107,7 +108,9 @@ def install_opt_in() -> None:
 
         def get(self: Any) -> Callable:
             # A kernel that was launched before keeps a reference to the function itself.
-            value = self.__dict__["compile"]
+            value = self.__dict__.get("compile")
+            if value is None:
+                raise AttributeError("compile")
             return wrapper if value is original else value
 
         def put(self: Any, value: Callable) -> None:
@@ -179,15 +182,39 @@ def _set_tuned(self: Any, value: dict) -> None:
     self.__dict__["cache"] = value
 
 
+_tuned_under: ContextVar[tuple] = ContextVar("tritonext_tuned_under", default=())
+
+
+def _check_disk_cache(original: Callable) -> Callable:
+    """Return ``Autotuner.check_disk_cache`` that knows the pipelines of a decorated kernel."""
+
+    @functools.wraps(original)
+    def check_disk_cache(self: Any, *args: Any) -> bool:
+        token = _tuned_under.set(getattr(_innermost(self), "tritonext_pipelines", ()))
+        try:
+            return original(self, *args)
+        finally:
+            _tuned_under.reset(token)
+
+    return check_disk_cache
+
+
 def _tuning_key(original: Callable[[], str]) -> Callable[[], str]:
     """Return the part of the autotuner's disk key that identifies the compiler, with the active pipelines in it."""
 
     @functools.wraps(original)
     def triton_key() -> str:
-        state = activation.state_with(activation.tuned_under.get())
+        state = activation.state_with(_tuned_under.get())
         return original() if state is None else f"{original()}-{state.key}"
 
     return triton_key
+
+
+def _innermost(kernel: Any) -> Any:
+    """Return the ``@triton.jit`` function inside autotuners and heuristics."""
+    while not isinstance(kernel, jit.JITFunction) and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return kernel
 
 
 # --- the compile warm-up pool ----------------------------------------------------------------------------------------
@@ -201,10 +228,7 @@ def _install_in_pool(pool: Any) -> None:
     def capture_preloads(self: Any, instrumentation_mode: str, environment: dict, kernel: Any, *args: Any) -> list:
         # The pool keeps pickled kernels by name and source, which a decorated kernel shares with the plain one.
         payloads = self._serialized_function_payloads
-        inner = kernel
-        while not isinstance(inner, jit.JITFunction) and hasattr(inner, "fn"):
-            inner = inner.fn
-        if hasattr(inner, "tritonext_kernel"):
+        if hasattr(_innermost(kernel), "tritonext_kernel"):
             self._serialized_function_payloads = {}
         try:
             captures = capture(self, instrumentation_mode, environment, kernel, *args)
@@ -305,6 +329,7 @@ def install() -> None:
         _async_compile.AsyncCompileMode.submit = _submit(_async_compile.AsyncCompileMode.submit)
         jit.JITFunction.preload = _preload(jit.JITFunction.preload)
         autotuner.Autotuner.cache = property(_tuned, _set_tuned)
+        autotuner.Autotuner.check_disk_cache = _check_disk_cache(autotuner.Autotuner.check_disk_cache)
         autotuner.triton_key = _tuning_key(autotuner.triton_key)
         _import_hook.when_imported(_POOL, _install_in_pool)
         _installed = True

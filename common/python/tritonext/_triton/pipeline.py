@@ -39,9 +39,9 @@ from tritonext.errors import (
     UnknownPassError,
 )
 from tritonext.manifest import STAGES
-from tritonext.pipeline import Anchor, PassRef, Pipeline, Step
+from tritonext.pipeline import Anchor, PassRef, Pipeline, StageInfo, Step
 
-__all__ = ["Change", "Plan", "StageInfo", "Stock", "install", "plan", "stock"]
+__all__ = ["Change", "Plan", "Stock", "install", "plan", "stock"]
 
 _SLOT = "add_stages_inspection_hook"
 _BACKEND_MODULES = ("triton.backends.nvidia.compiler", "triton.backends.amd.compiler")
@@ -51,25 +51,6 @@ _installed = False
 
 
 # --- what a stage runs -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class StageInfo:
-    """What a step's callable learns about the compilation.
-
-    Attributes:
-        stage: Name of the stage; empty for a replaced pipeline.
-        target: Such as ``cuda:90`` or ``hip:gfx942``.
-        language: ``triton`` or ``gluon``.
-        backend: Triton's backend object.
-        options: The backend's parsed options.
-    """
-
-    stage: str
-    target: str
-    language: str
-    backend: Any
-    options: Any
 
 
 class _LeaveDryRun(BaseException):
