@@ -420,6 +420,17 @@ def test_standard_error_is_restored(capfd):
     assert capfd.readouterr().err == "after\n"
 
 
+def test_captured_output_is_not_lost_to_an_exception(capfd):
+    def interrupted() -> None:
+        with ir.capture_stderr():
+            os.write(2, b"before\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert capfd.readouterr().err == "before\n"
+
+
 def test_dumps_are_dropped_and_messages_kept():
     dump = (
         "#a = #ttg.b\nmodule attributes {x = 1} {\n  tt.func @f() {\n  }\n}\n\n{-#\n  external_resources: {\n  }\n#-}\n"

@@ -100,7 +100,8 @@ def load_library(path: str | os.PathLike[str]) -> Loaded:
         for known in _loaded.values():
             if known.path == path:
                 return known
-        _check_file(path, entries=(plugin.PLUGIN_ENTRY,))
+        _check_file(path, (plugin.PLUGIN_ENTRY,), "check the path")
+        _check_symbols(path)
         _try_in_child(path)
         native = _open(path)
         if native.extension:
@@ -132,7 +133,8 @@ def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
         return _loaded[identifier]
     extension = registry.extension(identifier)
     manifest, stamp = extension.manifest, extension.stamp
-    _check_file(extension.library, entries=(plugin.PLUGIN_ENTRY, plugin.EXTENSION_ENTRY), distribution=extension)
+    reinstall = f"reinstall it with `pip install --force-reinstall {extension.distribution}`"
+    _check_file(extension.library, (plugin.PLUGIN_ENTRY, plugin.EXTENSION_ENTRY), reinstall)
     _check_build(stamp.triton, stamp.llvm_commit, stamp.compiler, extension.library, stamp.plugin_api)
     with open(extension.library, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -142,7 +144,7 @@ def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
             where=extension.library,
             expected=f"SHA-256 {stamp.library_sha256}",
             found=f"SHA-256 {digest}",
-            hint=f"reinstall it with `pip install --force-reinstall {extension.distribution}`",
+            hint=reinstall,
         )
     _check_symbols(extension.library)
     names = (
@@ -173,13 +175,8 @@ def _open(path: pathlib.Path) -> plugin.Native:
     return plugin.open_library(path, wheel.installed().plugin_api)
 
 
-def _check_file(path: pathlib.Path, entries: tuple[str, ...], distribution: InstalledExtension | None = None) -> None:
-    """Check that ``path`` is a shared object for this machine that exports ``entries`` and can be linked here."""
-    hint = (
-        f"reinstall it with `pip install --force-reinstall {distribution.distribution}`"
-        if distribution
-        else "check the path"
-    )
+def _check_file(path: pathlib.Path, entries: tuple[str, ...], hint: str) -> None:
+    """Check that ``path`` is a shared object for this machine that exports ``entries``."""
     try:
         with Elf(path) as elf:
             missing = [name for name in entries if not elf.exports(name)]
@@ -208,8 +205,6 @@ def _check_file(path: pathlib.Path, entries: tuple[str, ...], distribution: Inst
             found="without " + " and ".join(missing),
             hint="build it with `tritonext_add_extension()`",
         )
-    if distribution is None:
-        _check_symbols(path)
 
 
 def _check_symbols(path: pathlib.Path) -> None:

@@ -277,22 +277,26 @@ class _Captured:
 def capture_stderr() -> Iterator[_Captured]:
     """Redirect file descriptor 2 to a file for the duration of the block; ``text`` is set when it ends.
 
-    Blocks of several threads run one after another. When an exception other than ``RuntimeError`` leaves the block,
-    what was captured is passed on to the real stream.
+    Blocks of several threads run one after another. When an exception leaves the block, what was captured goes to the
+    real stream after all.
     """
     captured = _Captured()
     with _capture_lock, tempfile.TemporaryFile() as file:
         sys.stderr.flush()
         saved = os.dup(2)
         os.dup2(file.fileno(), 2)
+        raised = True
         try:
             yield captured
+            raised = False
         finally:
             sys.stderr.flush()
             os.dup2(saved, 2)
             os.close(saved)
             file.seek(0)
             captured.text = file.read().decode(errors="replace")
+            if raised:
+                os.write(2, captured.text.encode())
 
 
 def parse_diagnostics(output: str, name: str | None = None) -> list[Diagnostic]:
