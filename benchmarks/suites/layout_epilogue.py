@@ -2,17 +2,19 @@
 
 Two groups of cases: ``tile-…`` fixes the tile, so that ours and ``stock_same`` differ in the extension alone;
 ``<epilogue>-…`` tunes both over the same configurations for each shape. Results must equal those of ``stock_same`` in
-every bit.
+every bit. ``stock_descriptor`` is the best stock kernel for a product alone, persistent and with bulk copies; the
+extension leaves its epilogue as it is.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+import triton
 
 import harness
 import tritonext
@@ -69,6 +71,8 @@ CONFIGS = (
     Config(256, 128, 64, 8, 3),
     Config(128, 256, 64, 8, 4),
 )
+# Of the persistent kernel with bulk copies.
+DESCRIPTOR_CONFIGS = (Config(128, 128, 64, 4, 4), Config(128, 256, 64, 8, 3))
 # For shapes with few rows.
 FLAT_CONFIGS = (Config(16, 64, 128, 4, 4), Config(16, 128, 128, 4, 4), Config(16, 128, 64, 4, 5))
 
@@ -174,11 +178,17 @@ class Case:
             references.append(product.view(-1, config.BN).amax(1))
         return references
 
-    def tuned(self, configs: tuple[Config, ...], extended: bool, timer: Timer) -> Config:
+    def launch_descriptor(self, config: Config) -> Any:
+        """Run the persistent kernel as stock Triton compiles it."""
+        p = self.problem
+        programs = torch.cuda.get_device_properties(0).multi_processor_count
+        arguments = (p.a, p.b, self.out, p.m, p.n, p.k)
+        constants = {**config.constants, "PROGRAMS": programs, "SUBTILE": 2}
+        return kernels.gemm_persistent[(programs,)](*arguments, **constants, **config.options)
+
+    def tuned(self, configs: tuple[Config, ...], launch: Callable[[Config], object], timer: Timer) -> Config:
         """Return the fastest of ``configs``."""
-        candidates = {
-            str(number): lambda config=config: self.launch(config, extended) for number, config in enumerate(configs)
-        }
+        candidates = {str(number): functools.partial(launch, config) for number, config in enumerate(configs)}
         samples = harness.measure(candidates, timer, rounds=8, warmup=2)
         return configs[int(min(samples, key=lambda name: samples[name].median))]
 
@@ -196,8 +206,12 @@ class Case:
             "stock_same": lambda: self.launch(ours, False),
             "cublas": lambda: self.epilogue.library(p.a, p.b, self.aux),
         }
+        descriptor = None
         if stock is not None:
             candidates["stock"] = lambda: self.launch(stock, False)
+            if self.epilogue.kind == "plain" and p.m >= DESCRIPTOR_CONFIGS[0].BM:
+                descriptor = self.tuned(DESCRIPTOR_CONFIGS, self.launch_descriptor, timer)
+                candidates["stock_descriptor"] = lambda: self.launch_descriptor(descriptor)
         rounds = harness.rounds_for(candidates, timer, seconds)
         samples = harness.measure(candidates, timer, rounds)
         params = {
@@ -208,8 +222,7 @@ class Case:
             "output": str(self.epilogue.out).removeprefix("torch."),
         }
         params |= {"epilogue": self.epilogue.kind, "config": str(ours), "stages": ours.num_stages, "rounds": rounds}
-        if stock is not None:
-            params["stock_config"] = str(stock)
+        params |= {f"{name}_config": str(used) for name, used in (("stock", stock), ("descriptor", descriptor)) if used}
         code = {key: _counts(self.launch(ours, extended)) for key, extended in (("ours", True), ("stock_same", False))}
         return harness.record(SUITE, name, params, p.metric, samples, environment, error, code)
 
@@ -223,6 +236,8 @@ def _counts(kernel: Any) -> dict[str, Any]:
 def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
     """Measure the cases whose name contains ``wanted``."""
     torch.manual_seed(0)
+    # Descriptors made in a kernel live in memory that the caller provides.
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     for shape in SHAPES:
         names = [f"{epilogue.name}-{'x'.join(map(str, shape))}" for epilogue in EPILOGUES]
@@ -240,7 +255,8 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
             name = f"{epilogue.name}-{problem}"
             if wanted in name:
                 configs = CONFIGS if problem.m >= 128 else FLAT_CONFIGS
-                ours, stock = (case.tuned(configs, extended, timer) for extended in (True, False))
+                ours = case.tuned(configs, functools.partial(case.launch, extended=True), timer)
+                stock = case.tuned(configs, functools.partial(case.launch, extended=False), timer)
                 yield case.measured(name, ours, stock, environment, timer, seconds)
 
 
