@@ -1,7 +1,8 @@
 """Fixture extension of the SDK's own tests."""
 
-import tritonext
 import triton.language as tl
+
+import tritonext
 from tritonext import language
 
 __all__ = ["twice"]

@@ -2,6 +2,7 @@
 #define TRITONEXT_PROBE_TRANSFORMS_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "triton/Dialect/Triton/IR/Dialect.h"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerTwicePass : Pass<"probe-lower-twice", "::mlir::ModuleOp"> {
+def LowerTwicePass : Pass<"probe-lower-twice", "::mlir::triton::FuncOp"> {
   let summary = "Replace probe.twice by arithmetic";
   let description = [{
     Replaces `probe.twice` by a chain of `count` additions of its operand, or by one multiplication. Elements other
