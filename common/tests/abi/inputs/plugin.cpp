@@ -1,5 +1,6 @@
-// A plugin as small as one can be: Triton's entry point, the extension's entry point, and a native self-test that asks
-// two ops of libtriton whether they are terminators. LLVM's headers add the rest.
+// A plugin as small as one can be: Triton's entry point, the extension's entry point, and a native
+// self-test that asks two ops of libtriton whether they are terminators. LLVM's headers add the
+// rest.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Builders.h"
@@ -26,7 +27,8 @@ static const char *selfTest() {
 }
 
 extern "C" const tritonext::ExtensionInfo *tritonextGetExtensionInfo() {
-  static const tritonext::ExtensionInfo info = {1, "small", "0", "0", "0", "0", nullptr, nullptr, selfTest};
+  static const tritonext::ExtensionInfo info = {1,   "small", "0",     "0",     "0",
+                                                "0", nullptr, nullptr, selfTest};
   return &info;
 }
 

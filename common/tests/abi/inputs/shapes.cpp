@@ -1,5 +1,5 @@
-// One type for each thing the debug information of a class can say; test_dwarf.py holds what the Itanium C++ ABI makes
-// of it.
+// One type for each thing the debug information of a class can say; test_dwarf.py holds what the
+// Itanium C++ ABI makes of it.
 namespace shapes {
 struct Plain {
   char c;
@@ -52,7 +52,8 @@ struct Left : virtual Base {
 enum class Small : signed char { Minus = -1, Zero, One };
 enum Plural { Few = 3, Many = 1000000 };
 
-template <typename T, int N, bool Flag> struct Box {
+template <typename T, int N, bool Flag>
+struct Box {
   T value[N];
   enum { Count = N, IsFlag = Flag };
   struct Inner {
@@ -100,13 +101,15 @@ void shapes::Other::third() {}
 int shapes::Derived::second(int) const { return 2; }
 void shapes::Derived::fourth() {}
 
-extern "C" int use(shapes::Plain *plain, shapes::Bits *bits, shapes::Aligned *aligned, shapes::Either *either,
-                   shapes::Left *left, shapes::Plural plural, shapes::Box<long, 4, true> *box,
+extern "C" int use(shapes::Plain *plain, shapes::Bits *bits, shapes::Aligned *aligned,
+                   shapes::Either *either, shapes::Left *left, shapes::Plural plural,
+                   shapes::Box<long, 4, true> *box,
                    shapes::Box<shapes::Box<char, 1, false>, 2, true> *nested, shapes::Mixed *mixed,
                    shapes::OnlyTypedef *onlyTypedef, shapes::InInline *inInline) {
   shapes::Derived derived;
   Hidden hidden{1};
   static shapes::Left bottom;
-  return plain->c + bits->a + aligned->x + either->i + left->left + bottom.left + plural + box->value[0] + nested->value[0].value[0] +
-         mixed->x + onlyTypedef->a + inInline->i + derived.tail + hidden.h + shapes::Box<long, 4, true>::Count;
+  return plain->c + bits->a + aligned->x + either->i + left->left + bottom.left + plural +
+         box->value[0] + nested->value[0].value[0] + mixed->x + onlyTypedef->a + inInline->i +
+         derived.tail + hidden.h + shapes::Box<long, 4, true>::Count;
 }
