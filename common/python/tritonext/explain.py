@@ -42,7 +42,7 @@ from triton.runtime.jit import JITFunction
 from . import activation, inspect_code, loader, remarks
 from ._triton import recording
 from ._triton.recording import PassRun
-from .errors import ExtensionError, OptionError, UserError
+from .errors import ExtensionError, OptionError, TritonextError, UserError
 from .inspect_code import CodeStats
 from .offline import Argument, Specialization, parse_signature, parse_target
 from .remarks import Remark
@@ -184,7 +184,19 @@ def _compile(kernel: Specialization, target: str, pipelines: tuple, stages: Sequ
         recording.record(stages) as recorded,
         activation.use(*pipelines, recorded.pipeline),
     ):
-        compiled = kernel.compile(target)
+        try:
+            compiled = kernel.compile(target)
+        except TritonextError:
+            raise
+        except Exception as error:
+            # Triton raises what its parts raise: its own errors, assertions, key errors. A pass that fails has told
+            # the reason as a diagnostic, which is on standard error already.
+            raise UserError(
+                "the kernel does not compile",
+                where=", ".join([f"kernel {kernel.fn.__name__}", target, *(pipeline.name for pipeline in pipelines)]),
+                found=type(error).__name__,
+                details=str(error).splitlines(),
+            ) from error
     return Compilation(compiled, tuple(recorded.passes), inspect_code.stats(compiled))
 
 

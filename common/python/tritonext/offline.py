@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import triton
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource, CompiledKernel
+from triton.compiler import ASTSource, CompiledKernel, make_backend
+from triton.experimental.gluon._runtime import GluonASTSource
 from triton.runtime.jit import JITFunction
 
 from .errors import OptionError, UserError
@@ -117,12 +118,28 @@ class Specialization:
         }
         constexprs.update(self.constexprs)
         signature = {name: "constexpr" if name in constexprs else self.signature[name].type for name in names}
-        return ASTSource(self.fn, signature, constexprs, self.attrs)
+        source = GluonASTSource if self.fn.is_gluon() else ASTSource
+        return source(self.fn, signature, constexprs, self.attrs)
 
     def compile(self, target: str | GPUTarget, **overrides: Any) -> CompiledKernel:
-        """Compile for ``target``, with ``overrides`` applied as by :meth:`override`."""
+        """Compile for ``target``, with ``overrides`` applied as by :meth:`override`.
+
+        Raises:
+            UserError: An argument is unknown or has neither a type nor a value.
+            OptionError: The target or a compile option is unknown; Triton ignores unknown options silently.
+        """
         chosen = self.override(**overrides) if overrides else self
         chip = parse_target(target) if isinstance(target, str) else target
+        known = [option.name for option in fields(make_backend(chip).parse_options({}))]
+        for name in chosen.options:
+            if name not in known:
+                close = difflib.get_close_matches(name, [*known, *self.fn.arg_names], n=1)
+                raise OptionError(
+                    f"{name!r} is neither a compile option nor an argument of the kernel",
+                    where=f"kernel {self.fn.__name__}, {chip.backend}:{chip.arch}",
+                    expected=None if close else ", ".join(known),
+                    hint=f"write {close[0]!r}" if close else None,
+                )
         return triton.compile(chosen.source(), target=chip, options=dict(chosen.options))
 
 

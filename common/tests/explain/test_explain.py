@@ -211,6 +211,59 @@ def test_without_extension_no_diff_unless_asked(capsys):
     assert "@@" in capsys.readouterr().out
 
 
+BROKEN = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def broken(x: "*fp32"):
+    tl.store(x, missing)
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "found", "detail"),
+    [
+        ((), "CompilationError", "NameError('missing is not defined')"),
+        (("--option", "num_warps=3"), "AssertionError", "num_warps must be a power of 2"),
+    ],
+)
+def test_a_kernel_that_does_not_compile_is_a_user_error(tmp_path, option, found, detail):
+    path = tmp_path / "broken_kernel.py"
+    path.write_text(BROKEN)
+    with pytest.raises(UserError, match="the kernel does not compile") as error:
+        explain.main([f"{path}::broken", *option])
+    assert error.value.where == "kernel broken, cuda:90"
+    assert error.value.found == found
+    assert any(detail in line for line in error.value.details)
+
+
+GLUON = """\
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+tritonext_explain = {"increment": {"signature": "x=*fp32:16", "constexprs": {"BLOCK": 256}}}
+
+
+@gluon.jit
+def increment(x, BLOCK: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
+    at = gl.arange(0, BLOCK, layout=layout)
+    gl.store(x + at, gl.load(x + at) + 1)
+"""
+
+
+def test_a_gluon_kernel_starts_at_ttgir(tmp_path, capsys):
+    path = tmp_path / "gluon_kernel.py"
+    path.write_text(GLUON)
+    run(f"{path}::increment", "--json")
+    data = json.loads(capsys.readouterr().out)
+    assert [entry["stage"] for entry in data["passes"]].index("llir") > 0
+    assert data["passes"][0]["stage"] == "ttgir"
+    assert data["stock"]["global_stores"] == {"32": 2}
+
+
 # --- extensions -------------------------------------------------------------------------------------------------------
 
 PROBED = """\

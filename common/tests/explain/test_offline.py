@@ -86,3 +86,15 @@ def test_missing_and_unknown_arguments_are_named():
     with pytest.raises(UserError, match="no argument named 'facto'") as error:
         Specialization(scale, parse_signature("x=*fp32, facto=fp32")).source()
     assert error.value.hint == "write 'factor'"
+
+
+def test_an_unknown_compile_option_is_refused():
+    with pytest.raises(OptionError, match="'num_warp' is neither a compile option nor an argument") as error:
+        KERNEL.compile("cuda:90", num_warp=8)
+    assert error.value.hint == "write 'num_warps'"
+    with pytest.raises(OptionError, match="'BLOKC' is neither") as error:
+        KERNEL.compile("hip:gfx942", BLOKC=8)
+    assert error.value.hint == "write 'BLOCK'"
+    with pytest.raises(OptionError, match="'maxnreg' is neither") as error:
+        KERNEL.compile("hip:gfx942", maxnreg=64)
+    assert "waves_per_eu" in error.value.expected
