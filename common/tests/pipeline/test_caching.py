@@ -102,15 +102,15 @@ class Foreign:
 def test_foreign_hook_keeps_working(warm, kernel, monkeypatch):
     stock = warm(kernel)
     foreign = Foreign()
-    monkeypatch.setattr(knobs.runtime, SLOT, foreign)
-    alone = warm(kernel)
-    with tritonext.use(ONE):
-        both = warm(kernel)
-        with tritonext.use_stock():
-            assert warm(kernel).hash == alone.hash
-    assert warm(kernel).hash == alone.hash
-    assert knobs.runtime.add_stages_inspection_hook is foreign
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(knobs.runtime, SLOT, foreign)
+        alone = warm(kernel)
+        with tritonext.use(ONE):
+            both = warm(kernel)
+            with tritonext.use_stock():
+                assert warm(kernel).hash == alone.hash
+        assert warm(kernel).hash == alone.hash
+        assert knobs.runtime.add_stages_inspection_hook is foreign
     with tritonext.use(ONE):
         ours = warm(kernel)
     assert len({stock.hash, alone.hash, both.hash, ours.hash}) == 4
@@ -130,6 +130,16 @@ def test_foreign_hook_that_arrives_and_leaves_inside_a_scope(warm, kernel):
     assert "// foreign" in both.asm["ptx"]
     assert both.asm["ttgir"] == ours.asm["ttgir"]
     assert getattr(knobs.runtime, SLOT) is None
+
+
+def test_slot_saved_and_restored_inside_a_scope_holds_the_foreign_hook(monkeypatch):
+    foreign = Foreign()
+    monkeypatch.setattr(knobs.runtime, SLOT, foreign)
+    with tritonext.use(ONE):
+        with monkeypatch.context() as patch:
+            patch.setattr(knobs.runtime, SLOT, None)
+        assert getattr(knobs.runtime, SLOT) is not foreign
+    assert getattr(knobs.runtime, SLOT) is foreign
 
 
 def test_foreign_hook_that_calls_the_one_it_found(warm, kernel, monkeypatch):

@@ -101,9 +101,9 @@ def test_content_of_the_extension_reaches_the_key(monkeypatch, kernel):
         return kernel.cache_key, without.cache_key
 
     before = key()
-    monkeypatch.setattr(cachekey, "extension_digest", lambda identifier: "other content")
-    after = key()
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(cachekey, "extension_digest", lambda identifier: "other content")
+        after = key()
     assert key() == before
     assert after[0] != before[0]
     assert after[1] == before[1]

@@ -599,8 +599,8 @@ class _Chained:
                 answers = (self.foreign(), ("", "") if state is None else state.answer)
                 return "".join(key for key, _ in answers), "".join(part for _, part in answers)
             backend, stages, options, language, _ = args
-            # Matched against the stock table, applied to the foreign one, whose functions ours then run inside.
-            planned = None if state is None else plan(state.pipelines, backend, dict(stages), options, language)
+            # Matched while the table is the stock one, applied around whatever the foreign hook makes of it.
+            planned = None if state is None else plan(state.pipelines, backend, stages, options, language)
             self.foreign(*args)
             if planned is not None:
                 planned.apply(stages)
