@@ -6,11 +6,9 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "triton/Analysis/AxisInfo.h"
-#include "triton/Analysis/Utility.h"
-#include "triton/Dialect/Triton/IR/Dialect.h"
-#include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/LinearLayoutConversions.h"
 #include "tritonext/Remarks.h"
+#include "llvm/ADT/bit.h"
 
 namespace tritonext::layout {
 #define GEN_PASS_DECL_LOCALIZESTORESPASS
@@ -27,221 +25,259 @@ namespace ttg = mlir::triton::gpu;
 namespace tritonext::layout {
 namespace {
 
-/// A store and its new layout.
+/// A store or load, its new layout, and what that changes.
 struct Candidate {
-  StoreOp store;
+  Operation *access;
   Attribute encoding;
   RecomputePlan plan;
   AccessCost accessBefore, accessAfter;
   ExchangeCost exchangeBefore, exchangeAfter;
 };
 
-/// Returns the exchanges between warps from which `value` is computed.
-void collectExchanges(Value value, SetVector<Operation *> &visited,
+void reportMissed(Operation *access, const Twine &reason) {
+  emitRemark(RemarkKind::Missed, access, DEBUG_TYPE, reason);
+}
+
+void reportApplied(const Candidate &candidate) {
+  auto change = [](StringRef what, uint64_t before, uint64_t after) {
+    return (what + " " + Twine(before) + " -> " + Twine(after)).str();
+  };
+  const AccessCost &was = candidate.accessBefore, &is = candidate.accessAfter;
+  const ExchangeCost &had = candidate.exchangeBefore, &has = candidate.exchangeAfter;
+  emitRemark(RemarkKind::Applied, candidate.access, DEBUG_TYPE,
+             "each warp keeps its elements: " + change("barriers", had.barriers, has.barriers) +
+                 ", " + change("scratch bytes", had.scratchBytes, has.scratchBytes) + ", " +
+                 change("vector bits", was.vectorBits, is.vectorBits) + ", " +
+                 change("memory lines", was.lines, is.lines));
+}
+
+/// Collects the conversions between warps from which `value` is computed.
+void collectExchanges(Value value, const ExchangeModel &model, SetVector<Operation *> &visited,
                       SmallVectorImpl<ttg::ConvertLayoutOp> &exchanges) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<RankedTensorType>(value.getType()) || !visited.insert(op))
     return;
   if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) {
-    if (getExchangeCost(convert.getSrc(), convert.getType().getEncoding())
-            .barriers)
+    if (model.getCost(convert.getSrc().getType(), convert.getType().getEncoding()).barriers)
       exchanges.push_back(convert);
     return;
   }
   if (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op))
     for (Value operand : op->getOperands())
-      collectExchanges(operand, visited, exchanges);
+      collectExchanges(operand, model, visited, exchanges);
 }
 
-class LocalizeStores
-    : public impl::LocalizeStoresPassBase<LocalizeStores> {
+/// Returns the layout to which every use of `load` is converted, if there is
+/// one and it makes elements change their warp.
+RankedTensorType getLoadTarget(LoadOp load, const ExchangeModel &model) {
+  RankedTensorType target;
+  for (Operation *user : load->getUsers()) {
+    auto convert = dyn_cast<ttg::ConvertLayoutOp>(user);
+    if (!convert || (target && target != convert.getType()))
+      return {};
+    target = convert.getType();
+  }
+  if (!target || isa<ttg::DotOperandEncodingAttr>(target.getEncoding()) ||
+      !model.getCost(cast<RankedTensorType>(load.getType()), target.getEncoding()).barriers)
+    return {};
+  return target;
+}
+
+/// Describes the memory that `access` reaches through `pointer` under `mask`,
+/// both in the layout of `type`.
+std::optional<MemoryShape> getMemoryShape(Value pointer, Value mask, RankedTensorType type,
+                                          ModuleAxisInfoAnalysis &axisInfo) {
+  AxisInfo *info = axisInfo.getAxisInfo(pointer);
+  if (!info)
+    return std::nullopt;
+  MemoryShape memory;
+  memory.order = llvm::to_vector(ttg::toLinearEncoding(type).getOrder());
+  memory.elementBits = getExchangeBits(type.getElementType());
+  memory.contiguity = std::max<int64_t>(1, info->getContiguity(memory.order.front()));
+  unsigned vector = std::min<unsigned>(axisInfo.getAlignment(pointer), 128 / memory.elementBits);
+  if (mask)
+    vector = std::min(vector, axisInfo.getMaskAlignment(mask));
+  memory.maxVector = llvm::bit_floor(std::max(1u, vector));
+  return memory;
+}
+
+class LocalizeStores : public impl::LocalizeStoresPassBase<LocalizeStores> {
 public:
   using LocalizeStoresPassBase::LocalizeStoresPassBase;
 
   void runOnOperation() override;
 
 private:
-  std::optional<Candidate> plan(StoreOp store,
-                                ModuleAxisInfoAnalysis &axisInfo);
-  void miss(StoreOp store, const Twine &reason) {
-    emitRemark(RemarkKind::Missed, store, DEBUG_TYPE, reason);
-  }
+  /// Returns how to change `access`, unless no exchange between warps belongs
+  /// to it or the change is not worth it; the latter is reported.
+  std::optional<Candidate> consider(Operation *access, const ExchangeModel &model,
+                                    ModuleAxisInfoAnalysis &axisInfo) const;
 };
 
-std::optional<MemoryShape> getMemoryShape(StoreOp store, RankedTensorType type,
-                                          ModuleAxisInfoAnalysis &axisInfo) {
-  Value pointer = store.getPtr();
-  AxisInfo *info = axisInfo.getAxisInfo(pointer);
-  if (!info)
-    return std::nullopt;
-  MemoryShape memory;
-  memory.order = ttg::toLinearEncoding(type).getOrder();
-  memory.elementBits = std::max(8u, type.getElementTypeBitWidth());
-  unsigned contiguous = memory.order[0];
-  memory.contiguity = std::max<int64_t>(1, info->getContiguity(contiguous));
-  unsigned vector = std::min<unsigned>(axisInfo.getAlignment(pointer),
-                                       128 / memory.elementBits);
-  if (Value mask = store.getMask())
-    vector = std::min(vector, axisInfo.getMaskAlignment(mask));
-  memory.maxVector = llvm::bit_floor(std::max(1u, vector));
-  return memory;
-}
-
-std::optional<Candidate> LocalizeStores::plan(StoreOp store,
-                                              ModuleAxisInfoAnalysis &axisInfo) {
-  auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
-  if (!type || !isa<RankedTensorType>(store.getPtr().getType()))
-    return std::nullopt;
-  SetVector<Operation *> visited;
-  SmallVector<ttg::ConvertLayoutOp> exchanges;
-  collectExchanges(store.getValue(), visited, exchanges);
-  if (exchanges.empty())
+std::optional<Candidate> LocalizeStores::consider(Operation *access, const ExchangeModel &model,
+                                                  ModuleAxisInfoAnalysis &axisInfo) const {
+  auto store = dyn_cast<StoreOp>(access);
+  auto load = dyn_cast<LoadOp>(access);
+  Value data = store ? store.getValue() : load.getResult();
+  Value pointer = store ? store.getPtr() : load.getPtr();
+  Value mask = store ? store.getMask() : load.getMask();
+  auto type = dyn_cast<RankedTensorType>(data.getType());
+  if (!type || !isa<RankedTensorType>(pointer.getType()))
     return std::nullopt;
 
-  std::optional<MemoryShape> memory = getMemoryShape(store, type, axisInfo);
+  RankedTensorType kept;
+  if (store) {
+    SetVector<Operation *> visited;
+    SmallVector<ttg::ConvertLayoutOp> exchanges;
+    collectExchanges(data, model, visited, exchanges);
+    if (!exchanges.empty())
+      kept = exchanges.front().getSrc().getType();
+  } else {
+    kept = getLoadTarget(load, model);
+  }
+  if (!kept)
+    return std::nullopt;
+
+  std::optional<MemoryShape> memory = getMemoryShape(pointer, mask, type, axisInfo);
   if (!memory) {
-    miss(store, "nothing is known about the addresses");
+    reportMissed(access, "nothing is known about the addresses");
     return std::nullopt;
   }
-  auto sourceType =
-      cast<RankedTensorType>(exchanges.front().getSrc().getType());
-  LinearLayout source = ttg::toLinearLayout(sourceType);
-  LinearLayout before = ttg::toLinearLayout(type);
-  std::optional<LinearLayout> after = chooseWarpLocalLayout(source, *memory);
-  if (!after) {
-    miss(store, "the elements of a warp are not a product of powers of two");
+  std::optional<LinearLayout> layout = chooseWarpLocalLayout(
+      ttg::toLinearLayout(kept), *memory, model, getExchangeBits(kept.getElementType()));
+  if (!layout) {
+    reportMissed(access, "the elements of a warp are not a product of powers of two");
     return std::nullopt;
   }
 
-  Candidate candidate{store, ttg::LinearEncodingAttr::get(&getContext(), *after)};
-  candidate.accessBefore = getAccessCost(before, *memory);
-  candidate.accessAfter = getAccessCost(*after, *memory);
+  Candidate candidate{access, ttg::LinearEncodingAttr::get(access->getContext(), *layout),
+                      RecomputePlan(model)};
+  candidate.accessBefore = getAccessCost(ttg::toLinearLayout(type), *memory);
+  candidate.accessAfter = getAccessCost(*layout, *memory);
   const AccessCost &was = candidate.accessBefore, &is = candidate.accessAfter;
-  if (is.vector < was.vector) {
-    miss(store, "a warp owns runs of " + Twine(is.vector) +
-                    " elements, the store moves " + Twine(was.vector) +
-                    " at once");
+  if (is.vectorBits < was.vectorBits) {
+    reportMissed(access, "a thread would move " + Twine(is.vectorBits) +
+                             " bits at once, now it moves " + Twine(was.vectorBits));
     return std::nullopt;
   }
-  if (is.vector * memory->elementBits < minVectorBits) {
-    miss(store, "a thread would store " + Twine(is.vector * memory->elementBits) +
-                    " bits at once, fewer than min-vector-bits = " +
-                    Twine(minVectorBits));
+  if (is.vectorBits < minVectorBits) {
+    reportMissed(access, "a thread would move " + Twine(is.vectorBits) +
+                             " bits at once, fewer than min-vector-bits = " + Twine(minVectorBits));
     return std::nullopt;
   }
   if (is.lines > was.lines || is.sectors > was.sectors) {
-    miss(store, "the store would touch " + Twine(is.lines) +
-                    " memory lines and " + Twine(is.sectors) +
-                    " sectors, not " + Twine(was.lines) + " and " +
-                    Twine(was.sectors));
+    reportMissed(access, "a CTA would touch " + Twine(is.lines) + " memory lines in " +
+                             Twine(is.sectors) + " sectors, now it touches " + Twine(was.lines) +
+                             " in " + Twine(was.sectors));
     return std::nullopt;
   }
   if (is.instructions > was.instructions) {
-    miss(store, "each warp would issue " + Twine(is.instructions) +
-                    " stores, not " + Twine(was.instructions));
+    reportMissed(access, "a warp would issue " + Twine(is.instructions) +
+                             " instructions, now it issues " + Twine(was.instructions));
     return std::nullopt;
   }
 
-  if (auto obstacle =
-          candidate.plan.add(store.getValue(), candidate.encoding, true)) {
-    miss(store, "value: " + *obstacle);
-    return std::nullopt;
-  }
-  for (Value operand : {store.getPtr(), store.getMask()})
-    if (operand)
-      if (auto obstacle =
-              candidate.plan.add(operand, candidate.encoding, false)) {
-        miss(store, "address: " + *obstacle);
-        return std::nullopt;
-      }
+  SmallVector<std::pair<Value, bool>> needed;
+  for (OpOperand &operand : access->getOpOperands())
+    needed.emplace_back(operand.get(), operand.get() == data);
+  for (auto [value, isData] : needed)
+    if (std::optional<std::string> obstacle =
+            candidate.plan.add(value, candidate.encoding, isData)) {
+      reportMissed(access, (isData ? "data: " : "address: ") + *obstacle);
+      return std::nullopt;
+    }
 
-  for (auto [request, method] : candidate.plan.methods) {
-    if (method != Method::Exchange)
-      continue;
-    auto convert = request.first.getDefiningOp<ttg::ConvertLayoutOp>();
-    ExchangeCost was =
-        getExchangeCost(convert.getSrc(), convert.getType().getEncoding());
-    ExchangeCost is = getExchangeCost(convert.getSrc(), request.second);
-    candidate.exchangeBefore.barriers += was.barriers;
-    candidate.exchangeAfter.barriers += is.barriers;
-    candidate.exchangeBefore.scratchBytes =
-        std::max(candidate.exchangeBefore.scratchBytes, was.scratchBytes);
-    candidate.exchangeAfter.scratchBytes =
-        std::max(candidate.exchangeAfter.scratchBytes, is.scratchBytes);
+  for (auto [request, method] : candidate.plan.methods)
+    if (method == Method::Exchange) {
+      auto convert = request.first.getDefiningOp<ttg::ConvertLayoutOp>();
+      RankedTensorType source = convert.getSrc().getType();
+      candidate.exchangeBefore += model.getCost(source, convert.getType().getEncoding());
+      candidate.exchangeAfter += model.getCost(source, request.second);
+    }
+  if (load) {
+    candidate.exchangeBefore += model.getCost(type, kept.getEncoding());
+    candidate.exchangeAfter +=
+        model.getCost(type.cloneWithEncoding(candidate.encoding), kept.getEncoding());
   }
-  if (candidate.exchangeAfter.barriers >= candidate.exchangeBefore.barriers) {
-    miss(store, "the exchange would still need barriers");
+  const ExchangeCost &had = candidate.exchangeBefore, &has = candidate.exchangeAfter;
+  if (has.barriers >= had.barriers) {
+    reportMissed(access, "the exchange would need " + Twine(has.barriers) +
+                             " barriers, now it needs " + Twine(had.barriers));
     return std::nullopt;
   }
-  if (candidate.exchangeAfter.scratchBytes >
-      candidate.exchangeBefore.scratchBytes) {
-    miss(store, "the exchange would need " +
-                    Twine(candidate.exchangeAfter.scratchBytes) +
-                    " bytes of shared memory, not " +
-                    Twine(candidate.exchangeBefore.scratchBytes));
+  if (has.scratchBytes > had.scratchBytes) {
+    reportMissed(access, "the exchange would need " + Twine(has.scratchBytes) +
+                             " bytes of shared memory, now it needs " + Twine(had.scratchBytes));
     return std::nullopt;
   }
   return candidate;
 }
 
-void LocalizeStores::runOnOperation() {
-  ModuleOp module = getOperation();
-  ModuleAxisInfoAnalysis axisInfo(module);
-  SmallVector<Candidate> candidates;
-  module.walk([&](StoreOp store) {
-    if (std::optional<Candidate> candidate = plan(store, axisInfo))
-      candidates.push_back(std::move(*candidate));
-  });
-
-  // A candidate repeats work unless all users of what it replaces go away too.
-  // Dropping one candidate can give another one's ops a remaining user.
-  for (bool changed = true; changed;) {
-    changed = false;
+/// Drops candidates that would repeat work because what they replace stays.
+/// Dropping one can give an op of another a remaining user.
+void dropRepeating(SmallVectorImpl<Candidate> &candidates) {
+  for (size_t count = 0; count != candidates.size();) {
+    count = candidates.size();
     DenseSet<Operation *> vanishing;
     for (const Candidate &candidate : candidates) {
-      vanishing.insert(candidate.plan.covered.begin(),
-                       candidate.plan.covered.end());
-      vanishing.insert(candidate.store);
+      vanishing.insert_range(candidate.plan.covered);
+      if (isa<StoreOp>(candidate.access))
+        vanishing.insert(candidate.access);
     }
-    llvm::erase_if(candidates, [&](Candidate &candidate) {
+    llvm::erase_if(candidates, [&](const Candidate &candidate) {
       for (Operation *op : candidate.plan.replaced)
         for (Operation *user : op->getUsers())
           if (!vanishing.contains(user)) {
-            miss(candidate.store, "'" + op->getName().getStringRef() +
-                                      "' has other users and would be repeated");
-            return changed = true;
+            reportMissed(candidate.access, "'" + op->getName().getStringRef() +
+                                               "' would be repeated for its other users");
+            return true;
           }
       return false;
     });
   }
-  if (candidates.empty())
+}
+
+void apply(const Candidate &candidate, Recomputer &recomputer) {
+  if (auto store = dyn_cast<StoreOp>(candidate.access)) {
+    for (OpOperand &operand : store->getOpOperands())
+      operand.set(recomputer.get(candidate.plan, operand.get(), candidate.encoding));
     return;
+  }
+  auto load = cast<LoadOp>(candidate.access);
+  auto type = cast<RankedTensorType>(load.getType());
+  for (OpOperand &operand : load->getOpOperands())
+    operand.set(recomputer.get(candidate.plan, operand.get(), candidate.encoding));
+  load.getResult().setType(type.cloneWithEncoding(candidate.encoding));
+}
+
+void LocalizeStores::runOnOperation() {
+  ModuleOp module = getOperation();
+  ExchangeModel model(module);
+  ModuleAxisInfoAnalysis axisInfo(module);
+  SmallVector<Candidate> candidates;
+  module.walk([&](Operation *op) {
+    if (isa<StoreOp>(op) || (loads && isa<LoadOp>(op)))
+      if (std::optional<Candidate> candidate = consider(op, model, axisInfo))
+        candidates.push_back(std::move(*candidate));
+  });
+  dropRepeating(candidates);
 
   Recomputer recomputer;
   SetVector<Operation *> old;
-  for (Candidate &candidate : candidates) {
-    StoreOp store = candidate.store;
-    for (OpOperand &operand : store->getOpOperands())
-      operand.set(
-          recomputer.get(candidate.plan, operand.get(), candidate.encoding));
+  for (const Candidate &candidate : candidates) {
+    apply(candidate, recomputer);
+    reportApplied(candidate);
     old.insert_range(candidate.plan.covered);
-    const AccessCost &was = candidate.accessBefore, &is = candidate.accessAfter;
-    emitRemark(RemarkKind::Applied, store, DEBUG_TYPE,
-               "each warp stores the elements it holds: barriers " +
-                   Twine(candidate.exchangeBefore.barriers) + " -> " +
-                   Twine(candidate.exchangeAfter.barriers) +
-                   ", scratch bytes " +
-                   Twine(candidate.exchangeBefore.scratchBytes) + " -> " +
-                   Twine(candidate.exchangeAfter.scratchBytes) +
-                   ", elements per access " + Twine(was.vector) + " -> " +
-                   Twine(is.vector) + ", memory lines " + Twine(was.lines) +
-                   " -> " + Twine(is.lines));
   }
-
-  // `covered` lists producers before their users.
-  for (Operation *op : llvm::reverse(old))
-    if (isOpTriviallyDead(op))
-      op->erase();
+  // Users first. An op can be covered by several plans in different orders.
+  for (size_t count = 0; count != old.size();) {
+    count = old.size();
+    for (Operation *op : llvm::to_vector(llvm::reverse(old)))
+      if (isOpTriviallyDead(op)) {
+        old.remove(op);
+        op->erase();
+      }
+  }
 }
 
 } // namespace

@@ -19,21 +19,18 @@ namespace {
 bool isRecomputable(Operation *op) {
   if (isa<LoadOp>(op))
     return !cast<LoadOp>(op).getIsVolatile();
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
-      !isMemoryEffectFree(op))
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return false;
-  if (isa<SplatOp, MakeRangeOp, ExpandDimsOp, BroadcastOp, TransOp,
-          arith::ConstantOp>(op))
+  if (isa<SplatOp, MakeRangeOp, ExpandDimsOp, BroadcastOp, TransOp, arith::ConstantOp>(op))
     return true;
-  return op->hasTrait<OpTrait::Elementwise>() &&
-         !isa<ElementwiseInlineAsmOp>(op);
+  return op->hasTrait<OpTrait::Elementwise>() && !isa<ElementwiseInlineAsmOp>(op);
 }
 
 /// Returns true if repeating `op` is not free: it takes memory bandwidth or the
 /// special function unit.
 bool isCostly(Operation *op) {
-  return isa<LoadOp, arith::DivFOp, arith::RemFOp, PreciseDivFOp,
-             PreciseSqrtOp, ExternElementwiseOp>(op) ||
+  return isa<LoadOp, arith::DivFOp, arith::RemFOp, PreciseDivFOp, PreciseSqrtOp,
+             ExternElementwiseOp>(op) ||
          isa<math::MathDialect>(op->getDialect());
 }
 
@@ -45,8 +42,7 @@ std::string describe(Value value) {
 
 } // namespace
 
-std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding,
-                                              bool isData) {
+std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding, bool isData) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return std::nullopt;
@@ -62,13 +58,12 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding,
     return "cannot recompute " + describe(value);
 
   if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) {
-    Value source = convert.getSrc();
+    TypedValue<RankedTensorType> source = convert.getSrc();
     bool isPointer = isa<PointerType>(type.getElementType());
-    auto exchange = [&]() -> bool {
-      ExchangeCost before = getExchangeCost(source, type.getEncoding());
-      ExchangeCost after = getExchangeCost(source, encoding);
-      if (isPointer || after.barriers > before.barriers ||
-          (isData && after.barriers != 0))
+    auto exchange = [&] {
+      ExchangeCost before = model->getCost(source.getType(), type.getEncoding());
+      ExchangeCost after = model->getCost(source.getType(), encoding);
+      if (isPointer || after.barriers > before.barriers || (isData && after.barriers != 0))
         return false;
       methods[request] = Method::Exchange;
       replaced.insert(op);
@@ -99,8 +94,7 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding,
       return "cannot infer the operand layout of " + describe(value);
   }
   for (Value operand : op->getOperands())
-    if (std::optional<std::string> obstacle =
-            add(operand, operandEncoding, isData))
+    if (std::optional<std::string> obstacle = add(operand, operandEncoding, isData))
       return obstacle;
   methods[request] = Method::Clone;
   covered.insert(op);
@@ -109,8 +103,7 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding,
   return std::nullopt;
 }
 
-Value Recomputer::get(const RecomputePlan &plan, Value value,
-                      Attribute encoding) {
+Value Recomputer::get(const RecomputePlan &plan, Value value, Attribute encoding) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getEncoding() == encoding)
     return value;
@@ -130,20 +123,18 @@ Value Recomputer::get(const RecomputePlan &plan, Value value,
     break;
   case Method::Exchange:
     builder.setInsertionPointAfter(op);
-    result = ttg::ConvertLayoutOp::create(
-        builder, op->getLoc(), newType, cast<ttg::ConvertLayoutOp>(op).getSrc());
+    result = ttg::ConvertLayoutOp::create(builder, op->getLoc(), newType,
+                                          cast<ttg::ConvertLayoutOp>(op).getSrc());
     break;
   case Method::Clone: {
-    Attribute operandEncoding =
-        isa<LoadOp>(op) ? encoding : inferSrcEncoding(op, encoding);
+    Attribute operandEncoding = isa<LoadOp>(op) ? encoding : inferSrcEncoding(op, encoding);
     IRMapping mapping;
     for (Value operand : op->getOperands())
       mapping.map(operand, get(plan, operand, operandEncoding));
     builder.setInsertionPointAfter(op);
     Operation *clone = builder.clone(*op, mapping);
     if (auto constant = dyn_cast<arith::ConstantOp>(clone))
-      constant.setValueAttr(
-          cast<DenseElementsAttr>(constant.getValue()).reshape(newType));
+      constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).reshape(newType));
     clone->getResult(0).setType(newType);
     result = clone->getResult(0);
     break;

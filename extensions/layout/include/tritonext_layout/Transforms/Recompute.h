@@ -3,8 +3,8 @@
 #ifndef TRITONEXT_LAYOUT_TRANSFORMS_RECOMPUTE_H
 #define TRITONEXT_LAYOUT_TRANSFORMS_RECOMPUTE_H
 
-#include "tritonext_layout/Transforms/WarpLocalLayout.h"
 #include "mlir/IR/Builders.h"
+#include "tritonext_layout/Transforms/WarpLocalLayout.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -30,6 +30,8 @@ enum class Method {
 
 /// A way to have some tensors in other layouts, decided without touching the IR.
 struct RecomputePlan {
+  explicit RecomputePlan(const ExchangeModel &model) : model(&model) {}
+
   llvm::MapVector<Request, Method> methods;
   /// Ops that must lose their last user through the rewrite, since the plan
   /// repeats their work: conversions, loads and costly arithmetic.
@@ -38,10 +40,13 @@ struct RecomputePlan {
   llvm::SetVector<mlir::Operation *> covered;
 
   /// Adds what is needed to have `value` in `encoding`. On failure returns the
-  /// reason and leaves the plan unusable. Exchanges within a warp are taken
-  /// where they stand if `isData`, else only where nothing can be recomputed.
-  std::optional<std::string> add(mlir::Value value, mlir::Attribute encoding,
-                                 bool isData);
+  /// reason and leaves the plan unusable. If `isData`, exchanges that can
+  /// stay within a warp are kept where they stand, and others are refused; else
+  /// an exchange is kept only if nothing can be recomputed in its place.
+  std::optional<std::string> add(mlir::Value value, mlir::Attribute encoding, bool isData);
+
+private:
+  const ExchangeModel *model;
 };
 
 /// Creates the tensors of plans. Each op is placed beside the one it repeats,
@@ -49,8 +54,7 @@ struct RecomputePlan {
 /// the same tensor share it.
 class Recomputer {
 public:
-  mlir::Value get(const RecomputePlan &plan, mlir::Value value,
-                  mlir::Attribute encoding);
+  mlir::Value get(const RecomputePlan &plan, mlir::Value value, mlir::Attribute encoding);
 
 private:
   llvm::DenseMap<Request, mlir::Value> created;

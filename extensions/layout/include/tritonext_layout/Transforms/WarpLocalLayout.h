@@ -32,8 +32,8 @@ struct MemoryShape {
 
 /// What a load or store does in one CTA.
 struct AccessCost {
-  /// Elements that a thread moves at once.
-  unsigned vector = 0;
+  /// Bits that a thread moves at once.
+  unsigned vectorBits = 0;
   /// Instructions that each warp issues.
   unsigned instructions = 0;
   /// Memory segments of 128 and of 32 bytes touched, summed over instructions.
@@ -47,23 +47,50 @@ struct ExchangeCost {
   unsigned barriers = 0;
   /// Shared memory for one round of the conversion.
   unsigned scratchBytes = 0;
+
+  /// Adds a conversion that runs before or after this one.
+  ExchangeCost &operator+=(const ExchangeCost &other) {
+    barriers += other.barriers;
+    scratchBytes = std::max(scratchBytes, other.scratchBytes);
+    return *this;
+  }
 };
+
+/// How stock Triton lowers a layout conversion for the target of a module.
+class ExchangeModel {
+public:
+  explicit ExchangeModel(mlir::ModuleOp module);
+
+  /// Returns the cost of converting a tensor of type `source` to `encoding`.
+  ExchangeCost getCost(mlir::RankedTensorType source, mlir::Attribute encoding) const;
+
+  /// Returns where a conversion of elements of `bits` bits through shared
+  /// memory puts them: a map from `vector`, `bank`, `segment` and `reps` (the
+  /// rounds) to the elements of the tensor.
+  mlir::triton::LinearLayout getSharedLayout(mlir::triton::LinearLayout source,
+                                             mlir::triton::LinearLayout target,
+                                             unsigned bits) const;
+
+private:
+  /// CUDA compute capability times ten, 0 for another backend.
+  int capability = 0;
+};
+
+/// Returns the size of an element in an exchange.
+unsigned getExchangeBits(mlir::Type element);
 
 /// Returns the layout that gives every warp and CTA the elements it has in
 /// `source`, spread over the warp so that threads move vectors of up to
 /// `memory.maxVector` elements and neighbouring lanes touch neighbouring
-/// addresses. Returns nothing if a warp's elements in `source` are not a
-/// product of powers of two, which `#ttg.linear` cannot express.
+/// addresses. The elements come from `source` by an exchange of `exchangeBits`
+/// each, or go there. Returns nothing if a warp's elements in `source` are not
+/// a product of powers of two, which `#ttg.linear` cannot express.
 std::optional<mlir::triton::LinearLayout>
-chooseWarpLocalLayout(const mlir::triton::LinearLayout &source,
-                      const MemoryShape &memory);
+chooseWarpLocalLayout(const mlir::triton::LinearLayout &source, const MemoryShape &memory,
+                      const ExchangeModel &model, unsigned exchangeBits);
 
 /// Returns the cost of accessing `memory` with `layout`.
-AccessCost getAccessCost(const mlir::triton::LinearLayout &layout,
-                         const MemoryShape &memory);
-
-/// Returns the cost of converting `value` to `encoding`.
-ExchangeCost getExchangeCost(mlir::Value value, mlir::Attribute encoding);
+AccessCost getAccessCost(const mlir::triton::LinearLayout &layout, const MemoryShape &memory);
 
 } // namespace tritonext::layout
 
