@@ -31,8 +31,7 @@ function(tritonext_add_extension)
     # CMake would define <target>_EXPORTS, which nothing reads and which keeps compilations from being shared.
     DEFINE_SYMBOL ""
     SKIP_BUILD_RPATH ON)
-  if(TRITONEXT_CCACHE)
-    set_target_properties(${package} PROPERTIES CXX_COMPILER_LAUNCHER "${TRITONEXT_CCACHE}")
-  endif()
+  get_property(launcher TARGET tritonext_extension PROPERTY TRITONEXT_LAUNCHER)
+  set_property(TARGET ${package} PROPERTY CXX_COMPILER_LAUNCHER ${launcher})
   install(TARGETS ${package} LIBRARY DESTINATION .)
 endfunction()

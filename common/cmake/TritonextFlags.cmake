@@ -22,6 +22,8 @@ function(tritonext_define_flags)
     # The layout check reads the debug info of every class that is used, and the wheel then drops it.
     -g -fstandalone-debug
     -ffunction-sections -fdata-sections
+    # A time stamp in the precompiled header would make every compilation look new to ccache.
+    "SHELL:-Xclang -fno-pch-timestamp"
     -Wall -Wextra -Wno-unused-parameter
     # No path of the machine that builds may reach the library.
     "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
@@ -38,4 +40,9 @@ function(tritonext_define_flags)
 
   find_program(TRITONEXT_CCACHE ccache)
   mark_as_advanced(TRITONEXT_CCACHE)
+  if(TRITONEXT_CCACHE)
+    # What ccache asks for before it caches sources that use a precompiled header.
+    set_property(TARGET tritonext_extension PROPERTY TRITONEXT_LAUNCHER
+      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${TRITONEXT_CCACHE}")
+  endif()
 endfunction()
