@@ -146,6 +146,15 @@ def test_compile_function_from_before_the_import_is_refused():
     assert isinstance(caught.value.__cause__, PipelineError)
 
 
+def test_op_on_a_target_the_extension_is_not_made_for(compiled):
+    with pytest.warns(UserWarning, match="not made for cuda:89"), pytest.raises(triton.CompilationError) as caught:
+        compiled(by_name, "cuda:89")
+    error = caught.value.__cause__
+    assert isinstance(error, PipelineError)
+    assert error.message == "the extension 'probe' cannot lower its ops for this target"
+    assert (error.found, error.expected.split(", ")[0]) == ("cuda:89", "cuda:80")
+
+
 def test_kernel_launched_before_compiles_through_the_wrapper(device, x):
     """Such a kernel holds Triton's own compile function."""
     kernel = triton.jit(applies.fn)

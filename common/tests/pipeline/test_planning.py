@@ -163,6 +163,19 @@ def test_unknown_stock_pass_names_near_ones(compiled, kernel):
     assert "ttgpuir.prefetch" in caught.value.hint
 
 
+@pytest.mark.parametrize("arguments", [(), ("two",), (1, 2)])
+def test_wrong_arguments_of_a_stock_pass(compiled, kernel, cache, arguments):
+    ref = PassRef("ttgpuir.assign_latencies", args=arguments)
+    with (
+        tritonext.use(Pipeline([insert_before("ttgir", "ttgpuir.schedule_loops", ref)])),
+        pytest.raises(PipelineError, match="does not take these arguments") as caught,
+    ):
+        compiled(kernel)
+    assert caught.value.found == repr(arguments)
+    assert "add_assign_latencies" in caught.value.details[0]
+    assert not list(cache.rglob("*.ttir"))
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_wrap_text_and_binary_stages(compiled, kernel, target):
     seen = []
@@ -303,6 +316,26 @@ def test_conflicts_name_both_pipelines(compiled, kernel, first, second, message)
     text = str(caught.value)
     assert "first" in text
     assert "second" in text
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_stage_of_a_replaced_pipeline_can_be_wrapped(compiled, kernel, order):
+    def with_note(stages, info):
+        *front, last = stages.items()
+        return dict([*front, ("note", lambda source, metadata: source), last])
+
+    def mark(inner, source, metadata, info):
+        metadata["noted"] = True
+        return inner(source, metadata)
+
+    with tritonext.use(Pipeline([replace_pipeline(with_note), wrap_stage("note", mark)][::order])):
+        assert compiled(kernel).metadata.noted
+    with (
+        tritonext.use(Pipeline([replace_pipeline(_table), wrap_stage("note", mark)][::order])),
+        pytest.raises(PipelineError, match="no stage 'note' here") as caught,
+    ):
+        compiled(kernel)
+    assert caught.value.expected == "ttir, ttgir, llir, ptx, cubin"
 
 
 def test_what_may_share_a_place(ran, compiled, kernel):

@@ -68,7 +68,13 @@ def _wanted_by(src: Any) -> tuple:
     used = extensions_used(function)
     for value in src.constants.values():
         used |= extensions_used(value)
-    return (*wanted, *activation.prepare(sorted(used - known), "an op")) if used - known else wanted
+    return (*wanted, *map(_default_pipeline, sorted(used - known)))
+
+
+@functools.cache
+def _default_pipeline(identifier: str) -> Any:
+    (pipeline,) = activation.prepare([identifier], "an op")
+    return pipeline
 
 
 def extensions_used(function: Any) -> set[str]:

@@ -52,11 +52,21 @@ class Op(ConstexprFunction):
                 where=where,
                 hint="call it from a function decorated with @triton.jit",
             )
-        if not any(pipeline.extension == self.extension for pipeline in activation.active()):
+        own = [pipeline for pipeline in activation.active() if pipeline.extension == self.extension]
+        if not own:
             raise PipelineError(
                 f"the kernel uses an op of the extension {self.extension!r} but compiles without its pipeline",
                 where=where,
                 hint="call triton.compile through its module; a reference taken before the extension was imported "
                 "is Triton's own",
+            )
+        options = _semantic.builder.options
+        target = f"{options.backend_name}:{str(options.arch).removeprefix('sm')}"
+        if not any(not pipeline.targets or target in pipeline.targets for pipeline in own):
+            raise PipelineError(
+                f"the extension {self.extension!r} cannot lower its ops for this target",
+                where=where,
+                expected=", ".join(own[0].targets),
+                found=target,
             )
         return self.fn(*args, _semantic=_semantic, **kwargs)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from triton import knobs
-from triton._C.libtriton import amd, nvidia, passes
+from triton._C.libtriton import amd, ir, nvidia, passes
 from triton.backends.compiler import GPUTarget, Language
 from triton.compiler import make_backend
 
@@ -392,7 +392,7 @@ def plan(
     )
     for step, pipeline in steps:
         _enter(result, stages, step, pipeline)
-    _check_replacements(result)
+    _check_stages(result, stages)
     return result
 
 
@@ -405,8 +405,6 @@ def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, pipeline: Pip
         plan.pipeline = (step, where)
         return
     if step.anchor is None:
-        if plan.pipeline is None and step.stage not in stages:
-            raise _unknown_stage(step, stages, plan.info.target)
         if step.kind == "wrap-stage":
             plan.wrappers.setdefault(step.stage, []).append(step)
         elif step.stage in plan.replacements:
@@ -436,7 +434,13 @@ def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, pipeline: Pip
     stage.changes.append(Change(position, step.kind, tuple(map(str, step.passes)), pipeline.name, where))
 
 
-def _check_replacements(plan: Plan) -> None:
+def _check_stages(plan: Plan, stages: Mapping[str, Callable]) -> None:
+    """Refuse what only the whole list of steps shows, in whatever order it was given."""
+    if plan.pipeline is None:
+        whole = [step for steps in plan.wrappers.values() for step in steps]
+        for step in (*whole, *(step for step, _ in plan.replacements.values())):
+            if step.stage not in stages:
+                raise _unknown_stage(step, stages, plan.info.target)
     for name, (_, where) in plan.replacements.items():
         if name in plan.stages and plan.stages[name].changes:
             raise _conflict("a replaced stage has steps inside it", where, plan.stages[name].changes[0].where)
@@ -483,6 +487,16 @@ def _addition(ref: PassRef, where: str) -> Callable[[object], None]:
             where=where,
             hint=f"did you mean {' or '.join(close)}" if close else None,
         )
+    try:
+        function(ir.pass_manager(ir.context()), *ref.args)
+    except TypeError as error:
+        raise PipelineError(
+            f"the pass {ref.name!r} does not take these arguments",
+            where=where,
+            found=repr(ref.args),
+            details=[line.strip() for line in str(error).splitlines() if "add_" in line],
+            hint="pass PassRef(name, args=(…)) what the function takes after the pass manager",
+        ) from None
     return lambda pm: function(pm, *ref.args)
 
 
