@@ -15,9 +15,9 @@ from typing import Any
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, CompiledKernel, make_backend
-from triton.experimental.gluon._runtime import GluonASTSource
 from triton.runtime.jit import JITFunction
 
+from ._triton.sources import ast_source
 from .errors import OptionError, UserError
 
 __all__ = ["TARGETS", "Argument", "Specialization", "parse_signature", "parse_target"]
@@ -118,8 +118,7 @@ class Specialization:
         }
         constexprs.update(self.constexprs)
         signature = {name: "constexpr" if name in constexprs else self.signature[name].type for name in names}
-        source = GluonASTSource if self.fn.is_gluon() else ASTSource
-        return source(self.fn, signature, constexprs, self.attrs)
+        return ast_source(self.fn, signature, constexprs, self.attrs)
 
     def compile(self, target: str | GPUTarget, **overrides: Any) -> CompiledKernel:
         """Compile for ``target``, with ``overrides`` applied as by :meth:`override`.
