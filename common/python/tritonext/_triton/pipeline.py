@@ -1,4 +1,4 @@
-"""Where pipelines meet Triton: the stage hook, the pass additions of the backends, and the caches around them.
+"""Where pipelines meet Triton: the stage hook and the pass additions of the backends.
 
 Triton offers one slot, ``knobs.runtime.add_stages_inspection_hook``, and each backend adds its passes through names of
 its compiler module. :func:`install` puts a property over the slot and proxies over those names, once and only when the
@@ -7,7 +7,7 @@ first pipeline is activated. All of it passes through unless a pipeline is activ
 While a kernel compiles under a pipeline, the hook first runs the stage functions of the backend *dry*, with a stand-in
 for the module and without LLVM, which gives the exact list of passes this target and these options run. The steps are
 matched against it, so an absent or ambiguous anchor is an error before any stage has run. The real stages then count
-their additions and act at the planned places.
+their additions and act at the planned places. The caches around the compiler are the matter of :mod:`.caching`.
 """
 
 from __future__ import annotations
