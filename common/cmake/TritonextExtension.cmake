@@ -11,7 +11,12 @@ function(tritonext_add_extension)
   set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${manifest}")
   tritonext_run_python(identity generate --pyproject "${manifest}" --out "${generated}")
-  list(GET identity 0 id)
+  list(POP_FRONT identity id)
+  set(dialects ${identity})
+  list(LENGTH dialects dialect_count)
+  if(dialect_count GREATER 1)
+    message(FATAL_ERROR "an extension has one dialect at most\n  where: ${manifest}\n  found: ${dialects}")
+  endif()
   set(package tritonext_${id})
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/lib/*.cpp")
@@ -20,7 +25,7 @@ function(tritonext_add_extension)
   target_link_libraries(${package} PRIVATE tritonext::extension)
   target_include_directories(${package} PRIVATE
     "${CMAKE_CURRENT_SOURCE_DIR}/include" "${CMAKE_CURRENT_BINARY_DIR}/include" "${generated}")
-  tritonext_tablegen_extension(${package} ${package} ${id})
+  tritonext_tablegen_extension(${package} ${package} ${id} ${dialects})
   target_precompile_headers(${package} PRIVATE "${TRITONEXT_ROOT}/include/tritonext/Precompiled.h")
 
   set_target_properties(${package} PROPERTIES

@@ -16,28 +16,37 @@ function(tritonext_tablegen target source output)
   target_sources(${target} PRIVATE "${output}")
 endfunction()
 
-# tritonext_tablegen_extension(<target> <package> <id>): generate everything the layout of the include directory asks
-# for. The name of a file says what it defines; Base.td holds what the others share and generates nothing.
+# tritonext_tablegen_extension(<target> <package> <id> [<dialect>]): generate everything the layout of the include
+# directory asks for. The name of a file says what it defines; Base.td holds what the others share and generates nothing.
 function(tritonext_tablegen_extension target package id)
   set(root "${CMAKE_CURRENT_SOURCE_DIR}/include/${package}")
-  set(kinds Dialect Ops Types Attrs Enums OpInterfaces)
   set(Dialect_generator dialect)
   set(Ops_generator op)
   set(Types_generator typedef)
   set(Attrs_generator attrdef)
   set(Enums_generator enum)
   set(OpInterfaces_generator op-interface)
+  set(TypeInterfaces_generator type-interface)
+  set(AttrInterfaces_generator attr-interface)
+  if(ARGN)
+    # Files that include Triton's definitions must not generate those again.
+    set(Dialect_options "--dialect=${ARGN}")
+    set(Types_options "--typedefs-dialect=${ARGN}")
+    set(Attrs_options "--attrdefs-dialect=${ARGN}")
+  endif()
 
   file(GLOB files CONFIGURE_DEPENDS "${root}/IR/*.td")
   foreach(file IN LISTS files)
     cmake_path(GET file STEM kind)
-    if(kind IN_LIST kinds)
-      tritonext_tablegen(${target} "${file}" ${kind}.h.inc -gen-${${kind}_generator}-decls)
-      tritonext_tablegen(${target} "${file}" ${kind}.cpp.inc -gen-${${kind}_generator}-defs)
+    if(DEFINED ${kind}_generator)
+      set(generator -gen-${${kind}_generator})
+      tritonext_tablegen(${target} "${file}" ${kind}.h.inc ${generator}-decls ${${kind}_options})
+      tritonext_tablegen(${target} "${file}" ${kind}.cpp.inc ${generator}-defs ${${kind}_options})
     elseif(NOT kind STREQUAL "Base")
-      list(JOIN kinds ".td, " names)
       message(FATAL_ERROR "the name of a TableGen file does not say what to generate\n"
-        "  where: ${file}\n  expected: Base.td, ${names}.td")
+        "  where: ${file}\n"
+        "  expected: Dialect.td, Ops.td, Types.td, Attrs.td, Enums.td, OpInterfaces.td, TypeInterfaces.td, "
+        "AttrInterfaces.td, or Base.td for what they share")
     endif()
   endforeach()
   if(EXISTS "${root}/Transforms/Passes.td")
