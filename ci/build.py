@@ -5,8 +5,8 @@
     python ci/build.py --all --install  # everything, the test fixtures too, installed into this environment
 
 It runs inside an environment that has the build requirements of versions.toml. Extensions are built without build
-isolation, so the one Triton of this environment serves all of them; `pip wheel extensions/<id>` builds the same wheel in
-an isolated environment.
+isolation, so the one Triton of this environment serves all of them; `pip wheel ./extensions/<id>` builds the same
+wheel in an isolated environment.
 """
 
 from __future__ import annotations

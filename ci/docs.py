@@ -104,14 +104,19 @@ def parse_pass(text: str, name: str) -> tuple[str, str, list[tuple[str, str, str
     options = re.findall(
         r'Option<"\w+",\s*"([^"]+)",\s*"([^"]+)",\s*(?:/\*default=\*/)?"([^"]*)",\s*((?:"[^"]*"\s*)+)>', body
     )
-    return summary, description, [(flag, kind, default, "".join(re.findall(r'"([^"]*)"', text_)))
-                                  for flag, kind, default, text_ in options]
+    return (
+        summary,
+        description,
+        [(flag, kind, default, "".join(re.findall(r'"([^"]*)"', text_))) for flag, kind, default, text_ in options],
+    )
 
 
 def environment_reference() -> str:
     """Return the page on environment variables."""
     rows = [f"| `{item.name}` | {item.summary} | {item.default or 'unset'} |" for item in env.VARIABLES.values()]
-    return "\n".join([NOTICE, "# Environment variables", "", "| variable | meaning | default |", "|---|---|---|", *rows, ""])
+    return "\n".join(
+        [NOTICE, "# Environment variables", "", "| variable | meaning | default |", "|---|---|---|", *rows, ""]
+    )
 
 
 if __name__ == "__main__":

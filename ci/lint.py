@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--fix", action="store_true", help="repair what ruff, clang-format and codespell can repair")
     fix = parser.parse_args(argv).fix
     checks: dict[str, Callable[[], Iterable[str]]] = {
-        "ruff check": lambda: tool("ruff", "check", "-q", *(["--fix"] if fix else []), "."),
+        "ruff check": lambda: tool("ruff", "check", "-q", "--output-format=concise", *(["--fix"] if fix else []), "."),
         "ruff format": lambda: tool("ruff", "format", "-q", *([] if fix else ["--check"]), "."),
         "clang-format": lambda: clang_format(fix),
         "codespell": lambda: tool(
@@ -87,7 +87,7 @@ def import_rules() -> Iterable[str]:
             if name.startswith("common/python/") and top in extensions:
                 yield f"{name}:{line}: the SDK imports the extension {top}; let the extension register itself"
             if name == "common/python/tritonext/manifest.py" and top not in sys.stdlib_module_names | {"__future__"}:
-                yield f"{name}:{line}: the manifest module imports {top}; it runs in builds and uses the standard library"
+                yield f"{name}:{line}: the manifest module imports {top}; builds need it to be stdlib-only"
             if re.match(r"(tests/)?extensions/", name):
                 own = name.split("extensions/")[1].split("/")[0]
                 if top in extensions - {f"tritonext_{own}"}:

@@ -1,7 +1,7 @@
 """Run clang-tidy over the C++ of the SDK and the extensions, from the build trees that ci/build.py leaves.
 
-    python ci/tidy.py            # every source
-    python ci/tidy.py layout     # one extension
+python ci/tidy.py            # every source
+python ci/tidy.py layout     # one extension
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def commands(tree: pathlib.Path) -> list[dict]:
-    """Return the compile commands of a build tree, without its precompiled header, which only its compiler can read.
+    """Return the compile commands of a build tree without its precompiled header, which only its compiler reads.
 
     Raises:
         SystemExit: The extension has not been built.
