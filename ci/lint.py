@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
         "import rules": import_rules,
         "version copies": version_copies,
         "hygiene": hygiene,
-        "generated files": lambda: tool(sys.executable, "ci/docs.py", *([] if fix else ["--check"])),
+        "generated files": lambda: tool("python", "ci/docs.py", *([] if fix else ["--check"])),
     }
     failed = 0
     for name, check in checks.items():
@@ -57,7 +57,9 @@ def tracked(*patterns: str) -> list[str]:
 
 def tool(*command: str) -> list[str]:
     """Run a tool and return its output lines as problems when it fails."""
-    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    run = subprocess.run(
+        [workspace.program(command[0]), *command[1:]], cwd=ROOT, check=False, capture_output=True, text=True
+    )
     return (run.stdout + run.stderr).splitlines() or [f"{command[0]} failed"] if run.returncode else []
 
 

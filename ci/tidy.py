@@ -13,7 +13,6 @@ import os
 import pathlib
 import shlex
 import subprocess
-import sys
 import tempfile
 
 import build
@@ -65,9 +64,14 @@ def _part_of_pch(words: list[str], i: int) -> bool:
 
 def check(source: str, database: str) -> subprocess.CompletedProcess[str]:
     """Run clang-tidy on one file."""
-    # The package installs its program beside the interpreter, which need not be on PATH.
-    program = pathlib.Path(sys.executable).with_name("clang-tidy")
-    command = [str(program), "--quiet", f"--config-file={workspace.ROOT / '.clang-tidy'}", "-p", database, source]
+    command = [
+        workspace.program("clang-tidy"),
+        "--quiet",
+        f"--config-file={workspace.ROOT / '.clang-tidy'}",
+        "-p",
+        database,
+        source,
+    ]
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 

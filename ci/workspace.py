@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import pathlib
+import sys
 import tomllib
 
-__all__ = ["ROOT", "extensions", "pins", "project_directory", "requirements"]
+__all__ = ["ROOT", "extensions", "pins", "program", "project_directory", "requirements"]
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -45,3 +46,8 @@ def project_directory(name: str) -> pathlib.Path:
 def requirements(group: str) -> list[str]:
     """Return the pinned requirements of a session group: build, test, lint, docs or report."""
     return [name + pin for name, pin in pins()["requirements"][group].items()]
+
+
+def program(name: str) -> str:
+    """Return the path of a program that a package installed beside this interpreter, which need not be on PATH."""
+    return str(pathlib.Path(sys.executable).with_name(name))
