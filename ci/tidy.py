@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def commands(tree: pathlib.Path) -> list[dict]:
-    """Return the compile commands of a build tree without its precompiled header, which only its compiler reads.
+    """Return the compile commands of a build tree without its precompiled header, which only clang++ reads.
 
     Raises:
         SystemExit: The extension has not been built.
