@@ -1,8 +1,8 @@
 """Activation by the environment variable ``TRITONEXT_ENABLE``, for scripts that know nothing of tritonext.
 
-The wheel installs ``tritonext_autoload.pth``, which imports this module at interpreter start when the variable is set. Nothing
-happens until ``triton`` is imported; then the pipelines are enabled for the process. Spawned workers inherit the
-variable and do the same. A mistake in the variable is raised by ``import triton``.
+The wheel installs ``tritonext_autoload.pth``, which imports this module at interpreter start when the variable is set.
+Nothing happens until ``triton`` is imported; then the pipelines are enabled for the process. Spawned workers inherit
+the variable and do the same. A mistake in the variable is raised by ``import triton``.
 """
 
 from __future__ import annotations
