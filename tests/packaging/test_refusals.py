@@ -88,6 +88,15 @@ def test_wheel_over_the_size_limit(changed):
     assert "size-limit" in text
 
 
+def test_build_without_a_library(changed):
+    (changed.directory / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.26)\nproject(tritonext_probe LANGUAGES NONE)\n"
+    )
+    text = refused(changed)
+    assert "the build installed no library" in text
+    assert "call tritonext_add_extension()" in text
+
+
 def test_no_toolchain(probe, tmp_path):
     cache = tmp_path / "cache"
     hidden = {"TRITONEXT_CACHE_DIR": str(cache), "PATH": str(tmp_path), "MLIR_DIR": "", "TRITONEXT_LLVM_PREFIX": ""}

@@ -21,13 +21,13 @@ __all__ = ["finish", "pack", "unpack"]
 _EPOCH = "315532800"
 
 
-def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
+def finish(wheel: pathlib.Path, manifest: Manifest, objects: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
     """Check the library of ``wheel``, add its metadata, and write the finished wheel.
 
     Args:
-        wheel: The wheel as scikit-build-core made it.
+        wheel: The wheel as scikit-build-core made it, its library with debug information.
         manifest: The extension's manifest.
-        build: CMake's build directory, which holds the unstripped library and its object files.
+        objects: CMake's build directory, to name the object files a symbol comes from.
         out: Directory of the finished wheel.
 
     Returns:
@@ -36,20 +36,28 @@ def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pa
     Raises:
         AbiError: The library disagrees with libtriton, or its symbols break a rule.
         ToolchainError: There is no tool to remove debug information with.
-        ExtensionError: The wheel is larger than allowed.
+        ExtensionError: The wheel has no library, or is larger than allowed.
     """
     pins = versions.load()["wheel"]
     tools = toolchain.find()
     host = triton_wheel.installed()
-    built = build / manifest.library
-    symbols.check(built, build)
-    table = abi.extract(built)
-    report = abi.check_plugin(built, table=table)
-
     tree = unpack(wheel)
     package = tree / manifest.package
     library = package / manifest.library
+    if not library.is_file():
+        raise ExtensionError(
+            "the build installed no library",
+            where=wheel.name,
+            expected=f"{manifest.package}/{manifest.library}",
+            hint="call tritonext_add_extension() in CMakeLists.txt",
+        )
+    built = wheel.parent / manifest.library
+    library.rename(built)
+    symbols.check(built, objects)
+    table = abi.extract(built)
+    report = abi.check_plugin(built, table=table)
     _strip(tools.strip, built, library)
+
     (package / registry.MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
     stamp = {
         "schema": registry.STAMP_SCHEMA,
@@ -71,7 +79,7 @@ def finish(wheel: pathlib.Path, manifest: Manifest, build: pathlib.Path, out: pa
     (package / registry.STAMP_FILE).write_text(json.dumps(stamp, indent=2) + "\n", encoding="utf-8")
     table.save(package / abi.TABLE_NAME)
 
-    tag = audit.platform_tag(pack(tree, wheel), library, pins["platform"], build)
+    tag = audit.platform_tag(pack(tree, wheel), library, pins["platform"], objects)
     _retag(tree, tag)
     finished = pack(tree, out / re.sub(r"linux_\w+(?=\.whl$)", tag, wheel.name))
     size, limit = finished.stat().st_size, pins["size-limit"]
