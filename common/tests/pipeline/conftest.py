@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import triton
 import triton.language as tl
@@ -13,9 +11,6 @@ from tritonext import registry
 from tritonext._triton import recording
 from tritonext.offline import Specialization, parse_signature
 from tritonext.testing import fake_driver
-
-# Left open, triton 3.9 warns about the default of the next release.
-os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 
 @triton.jit
@@ -35,6 +30,8 @@ def cache(tmp_path, monkeypatch):
     """An empty Triton cache; gives its directory."""
     directory = tmp_path / "triton-cache"
     monkeypatch.setenv("TRITON_CACHE_DIR", str(directory))
+    # Left open, triton 3.9 warns about the default of the next release.
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
     return directory
 
 

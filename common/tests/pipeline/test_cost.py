@@ -80,7 +80,7 @@ def launches(device, x, kernel):
     return lambda: {name: seconds / count * 1e6 for name, seconds in best(candidates, 20).items()}
 
 
-@pytest.mark.parametrize(("case", "microseconds"), [("inactive", 0.5), ("region", 1.5), ("decorated", 0.5)])
+@pytest.mark.parametrize(("case", "microseconds"), [("inactive", 1.0), ("region", 2.0), ("decorated", 1.0)])
 def test_launch(launches, case, microseconds):
     def added():
         found = launches()
@@ -89,7 +89,7 @@ def test_launch(launches, case, microseconds):
     assert until(microseconds, added) <= microseconds
 
 
-@pytest.mark.parametrize(("pipeline", "factor"), [(EMPTY, 1.06), (STEPS, 1.1)], ids=["empty", "steps"])
+@pytest.mark.parametrize(("pipeline", "factor"), [(EMPTY, 1.1), (STEPS, 1.15)], ids=["empty", "steps"])
 def test_compilation(pipeline, factor, monkeypatch):
     monkeypatch.setattr(knobs.compilation, "always_compile", True)
     scope = tritonext.use(pipeline)
