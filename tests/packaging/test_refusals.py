@@ -60,10 +60,14 @@ def test_pass_without_definition(changed):
     assert "createDropEverythingPass" in output
 
 
-def test_symbol_newer_than_the_platform(changed):
+def need_glibc(major: int, minor: int, reason: str) -> None:
     release = os.confstr("CS_GNU_LIBC_VERSION").split()[1]
-    if tuple(map(int, release.split("."))) < (2, 34):
-        pytest.skip(f"glibc {release} has no symbol that manylinux_2_28 lacks")
+    if tuple(map(int, release.split("."))) < (major, minor):
+        pytest.skip(f"glibc {release} {reason}")
+
+
+def test_symbol_newer_than_the_platform(changed):
+    need_glibc(2, 34, "has no symbol that manylinux_2_28 lacks")
     changed.add_source(
         "Newer.cpp",
         "#include <dlfcn.h>\n"
@@ -73,6 +77,17 @@ def test_symbol_newer_than_the_platform(changed):
     text = refused(changed)
     assert "GLIBC_2.34: dladdr in Newer.cpp.o" in text
     assert "expected: manylinux_2_28_x86_64 or older" in text
+
+
+def test_number_parsing_is_not_newer_than_the_platform(changed):
+    need_glibc(2, 38, "has one version of strtol")
+    changed.add_source(
+        "Parse.cpp",
+        "#include <string>\n"
+        "static int parse(const std::string &text) { return std::stoi(text); }\n"
+        "__attribute__((used, retain)) static int (*keep)(const std::string &) = parse;\n",
+    )
+    assert "manylinux" in changed.built().name
 
 
 def test_wheel_over_the_size_limit(changed):
