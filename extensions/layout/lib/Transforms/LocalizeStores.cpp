@@ -83,17 +83,19 @@ RankedTensorType getLoadTarget(LoadOp load, const ExchangeModel &model) {
   return target;
 }
 
-/// Describes the memory that `access` reaches through `pointer` under `mask`,
-/// both in the layout of `type`.
-std::optional<MemoryShape> getMemoryShape(Value pointer, Value mask, RankedTensorType type,
-                                          ModuleAxisInfoAnalysis &axisInfo) {
-  AxisInfo *info = axisInfo.getAxisInfo(pointer);
-  if (!info)
-    return std::nullopt;
+/// Describes the memory that an access of the layout of `type` reaches through
+/// `pointer` under `mask`.
+MemoryShape getMemoryShape(Value pointer, Value mask, RankedTensorType type,
+                           ModuleAxisInfoAnalysis &axisInfo) {
   MemoryShape memory;
-  memory.order = llvm::to_vector(ttg::toLinearEncoding(type).getOrder());
+  memory.order = llvm::to_vector(ttg::toGenericLinearEncoding(type).getOrder());
   memory.elementBits = getExchangeBits(type.getElementType());
-  memory.contiguity = std::max<int64_t>(1, info->getContiguity(memory.order.front()));
+  // The analysis leaves out code that never runs.
+  AxisInfo *info = axisInfo.getAxisInfo(pointer);
+  unsigned contiguous = memory.order.front();
+  memory.contiguity = info && static_cast<int>(contiguous) < info->getRank()
+                          ? std::max<int64_t>(1, info->getContiguity(contiguous))
+                          : 1;
   unsigned vector = std::min<unsigned>(axisInfo.getAlignment(pointer), 128 / memory.elementBits);
   if (mask)
     vector = std::min(vector, axisInfo.getMaskAlignment(mask));
@@ -138,22 +140,18 @@ std::optional<Candidate> LocalizeStores::consider(Operation *access, const Excha
   if (!kept)
     return std::nullopt;
 
-  std::optional<MemoryShape> memory = getMemoryShape(pointer, mask, type, axisInfo);
-  if (!memory) {
-    reportMissed(access, "nothing is known about the addresses");
-    return std::nullopt;
-  }
+  MemoryShape memory = getMemoryShape(pointer, mask, type, axisInfo);
   std::optional<LinearLayout> layout = chooseWarpLocalLayout(
-      ttg::toLinearLayout(kept), *memory, model, getExchangeBits(kept.getElementType()));
+      ttg::toLinearLayout(kept), memory, model, getExchangeBits(kept.getElementType()));
   if (!layout) {
-    reportMissed(access, "the elements of a warp are not a product of powers of two");
+    reportMissed(access, "the data is swizzled over warps, which no linear layout keeps");
     return std::nullopt;
   }
 
   Candidate candidate{access, ttg::LinearEncodingAttr::get(access->getContext(), *layout),
                       RecomputePlan(model)};
-  candidate.accessBefore = getAccessCost(ttg::toLinearLayout(type), *memory);
-  candidate.accessAfter = getAccessCost(*layout, *memory);
+  candidate.accessBefore = getAccessCost(ttg::toLinearLayout(type), memory);
+  candidate.accessAfter = getAccessCost(*layout, memory);
   const AccessCost &was = candidate.accessBefore, &is = candidate.accessAfter;
   if (is.vectorBits < was.vectorBits) {
     reportMissed(access, "a thread would move " + Twine(is.vectorBits) +
@@ -213,41 +211,33 @@ std::optional<Candidate> LocalizeStores::consider(Operation *access, const Excha
   return candidate;
 }
 
-/// Drops candidates that would repeat work because what they replace stays.
-/// Dropping one can give an op of another a remaining user.
+/// Drops candidates that would repeat work because what they replace keeps a
+/// user. Dropping one can give an op of another a user that stays.
 void dropRepeating(SmallVectorImpl<Candidate> &candidates) {
   for (size_t count = 0; count != candidates.size();) {
     count = candidates.size();
-    DenseSet<Operation *> vanishing;
+    DenseSet<Operation *> accesses;
+    SetVector<Operation *> vanishing;
     for (const Candidate &candidate : candidates) {
+      accesses.insert(candidate.access);
       vanishing.insert_range(candidate.plan.covered);
-      if (isa<StoreOp>(candidate.access))
-        vanishing.insert(candidate.access);
+    }
+    auto stays = [&](Operation *user) {
+      return !accesses.contains(user) && !vanishing.contains(user);
+    };
+    while (
+        vanishing.remove_if([&](Operation *op) { return llvm::any_of(op->getUsers(), stays); })) {
     }
     llvm::erase_if(candidates, [&](const Candidate &candidate) {
-      for (Operation *op : candidate.plan.replaced)
-        for (Operation *user : op->getUsers())
-          if (!vanishing.contains(user)) {
-            reportMissed(candidate.access, "'" + op->getName().getStringRef() +
-                                               "' would be repeated for its other users");
-            return true;
-          }
-      return false;
+      auto repeated = llvm::find_if_not(candidate.plan.replaced,
+                                        [&](Operation *op) { return vanishing.contains(op); });
+      if (repeated == candidate.plan.replaced.end())
+        return false;
+      reportMissed(candidate.access, "'" + (*repeated)->getName().getStringRef() +
+                                         "' would be repeated for its other users");
+      return true;
     });
   }
-}
-
-void apply(const Candidate &candidate, Recomputer &recomputer) {
-  if (auto store = dyn_cast<StoreOp>(candidate.access)) {
-    for (OpOperand &operand : store->getOpOperands())
-      operand.set(recomputer.get(candidate.plan, operand.get(), candidate.encoding));
-    return;
-  }
-  auto load = cast<LoadOp>(candidate.access);
-  auto type = cast<RankedTensorType>(load.getType());
-  for (OpOperand &operand : load->getOpOperands())
-    operand.set(recomputer.get(candidate.plan, operand.get(), candidate.encoding));
-  load.getResult().setType(type.cloneWithEncoding(candidate.encoding));
 }
 
 void LocalizeStores::runOnOperation() {
@@ -262,13 +252,25 @@ void LocalizeStores::runOnOperation() {
   });
   dropRepeating(candidates);
 
+  // Create everything before changing an access: a plan can clone a load that
+  // is an access of another one.
   Recomputer recomputer;
   SetVector<Operation *> old;
+  SmallVector<SmallVector<Value>> operands;
   for (const Candidate &candidate : candidates) {
-    apply(candidate, recomputer);
-    reportApplied(candidate);
+    operands.emplace_back();
+    for (Value operand : candidate.access->getOperands())
+      operands.back().push_back(recomputer.get(candidate.plan, operand, candidate.encoding));
     old.insert_range(candidate.plan.covered);
   }
+  for (auto [candidate, values] : llvm::zip_equal(candidates, operands)) {
+    reportApplied(candidate);
+    candidate.access->setOperands(values);
+    for (Value result : candidate.access->getResults())
+      result.setType(
+          cast<RankedTensorType>(result.getType()).cloneWithEncoding(candidate.encoding));
+  }
+
   // Users first. An op can be covered by several plans in different orders.
   for (size_t count = 0; count != old.size();) {
     count = old.size();

@@ -63,7 +63,7 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding, b
     auto exchange = [&] {
       ExchangeCost before = model->getCost(source.getType(), type.getEncoding());
       ExchangeCost after = model->getCost(source.getType(), encoding);
-      if (isPointer || after.barriers > before.barriers || (isData && after.barriers != 0))
+      if (isPointer || after.barriers > before.barriers)
         return false;
       methods[request] = Method::Exchange;
       replaced.insert(op);
@@ -91,7 +91,7 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding, b
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>)) {
     operandEncoding = isa<LoadOp>(op) ? encoding : inferSrcEncoding(op, encoding);
     if (!operandEncoding)
-      return "cannot infer the operand layout of " + describe(value);
+      return "cannot recompute " + describe(value);
   }
   for (Value operand : op->getOperands())
     if (std::optional<std::string> obstacle = add(operand, operandEncoding, isData))

@@ -128,8 +128,6 @@ std::optional<LinearLayout> chooseWarpLocalLayout(const LinearLayout &source,
   SmallVector<Position> owned = coordinates.pack(source, kRegister);
   llvm::append_range(owned, coordinates.pack(source, kLane));
   SmallVector<Position> basis = reduceBasis(owned);
-  if (!llvm::all_of(basis, llvm::isPowerOf2_64))
-    return std::nullopt;
 
   unsigned vectorBits = std::min<unsigned>(countVectorBits(basis), llvm::Log2_32(memory.maxVector));
   SmallVector<Position> rest = llvm::to_vector(ArrayRef(basis).drop_front(vectorBits));
@@ -167,7 +165,7 @@ std::optional<LinearLayout> chooseWarpLocalLayout(const LinearLayout &source,
                                    /*requireSurjective=*/true);
   };
   std::optional<LinearLayout> layout = build(rest);
-  if (!layout)
+  if (!layout || !ttg::isPermutationMatrixLayout(*layout))
     return std::nullopt;
 
   // Accesses are issued in the order of the registers. Let those come first

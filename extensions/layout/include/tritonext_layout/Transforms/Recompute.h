@@ -40,9 +40,9 @@ struct RecomputePlan {
   llvm::SetVector<mlir::Operation *> covered;
 
   /// Adds what is needed to have `value` in `encoding`. On failure returns the
-  /// reason and leaves the plan unusable. If `isData`, exchanges that can
-  /// stay within a warp are kept where they stand, and others are refused; else
-  /// an exchange is kept only if nothing can be recomputed in its place.
+  /// reason and leaves the plan unusable. A conversion on the way is replaced by
+  /// one that needs no more barriers: at once if `isData`, else only where
+  /// nothing can be recomputed in its place, and never for pointers.
   std::optional<std::string> add(mlir::Value value, mlir::Attribute encoding, bool isData);
 
 private:

@@ -83,8 +83,8 @@ unsigned getExchangeBits(mlir::Type element);
 /// `source`, spread over the warp so that threads move vectors of up to
 /// `memory.maxVector` elements and neighbouring lanes touch neighbouring
 /// addresses. The elements come from `source` by an exchange of `exchangeBits`
-/// each, or go there. Returns nothing if a warp's elements in `source` are not
-/// a product of powers of two, which `#ttg.linear` cannot express.
+/// each, or go there. Returns nothing if `source` swizzles over warps, which
+/// `#ttg.linear` cannot express.
 std::optional<mlir::triton::LinearLayout>
 chooseWarpLocalLayout(const mlir::triton::LinearLayout &source, const MemoryShape &memory,
                       const ExchangeModel &model, unsigned exchangeBits);
