@@ -1,0 +1,84 @@
+"""Compile a GEMM with and without the extension and compare; on a machine with a GPU, compare numbers and time too.
+
+python gemm.py [--target cuda:90] [--warps 8] [--out fp32]
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import triton
+import triton.language as tl
+
+import tritonext
+from tritonext.inspect_code import stats
+from tritonext.offline import Specialization, parse_signature
+from tritonext.testing import gpu_missing
+
+
+@triton.jit
+def gemm(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    a_at = a + rm[:, None] * K + rk[None, :]
+    b_at = b + rk[:, None] * N + rn[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        acc = tl.dot(tl.load(a_at), tl.load(b_at), acc)
+        a_at += BK
+        b_at += BK * N
+    tl.store(c + rm[:, None] * N + rn[None, :], acc.to(c.dtype.element_ty))
+
+
+TILE = {"BM": 128, "BN": 128, "BK": 64}
+
+
+def compare_code(target: str, warps: int, out: str) -> None:
+    signature = parse_signature(f"a=*fp16:16, b=*fp16:16, c=*{out}:16, M=i32:16, N=i32:16, K=i32:16")
+    kernel = Specialization(gemm, signature, TILE, {"num_warps": warps, "num_stages": 3})
+    stock = stats(kernel.compile(target))
+    with tritonext.use("layout"):
+        ours = stats(kernel.compile(target))
+    print(f"{'':36}{'stock':>8}{'layout':>8}")
+    for name in ("barriers", "epilogue_barriers", "shared_bytes", "registers", "spills", "instructions"):
+        print(f"{name.replace('_', ' '):36}{getattr(stock, name):8}{getattr(ours, name):8}")
+
+
+def compare_runs(warps: int, out: str) -> None:
+    import torch
+
+    m, n, k = 8192, 8192, 512
+    a, b = (torch.randn(shape, device="cuda", dtype=torch.float16) for shape in ((m, k), (k, n)))
+    results = {}
+
+    def run(name: str) -> float:
+        c = torch.full((m, n), float("nan"), device="cuda", dtype=getattr(torch, f"float{out.removeprefix('fp')}"))
+        grid = (m // TILE["BM"], n // TILE["BN"])
+        results[name] = c
+        return triton.testing.do_bench(
+            lambda: gemm[grid](a, b, c, m, n, k, **TILE, num_warps=warps, num_stages=3), return_mode="median"
+        )
+
+    stock = run("stock")
+    with tritonext.use("layout"):
+        ours = run("layout")
+    print(f"{'milliseconds, 8192x8192x512':36}{stock:8.3f}{ours:8.3f}")
+    print(f"results bit-equal: {torch.equal(results['stock'], results['layout'])}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="cuda:90")
+    parser.add_argument("--warps", type=int, default=4)
+    parser.add_argument("--out", choices=("fp16", "fp32"), default="fp16")
+    arguments = parser.parse_args()
+    compare_code(arguments.target, arguments.warps, arguments.out)
+    if (reason := gpu_missing()) is None:
+        compare_runs(arguments.warps, arguments.out)
+    else:
+        print(f"numbers and time not compared: {reason}")
+
+
+if __name__ == "__main__":
+    main()
