@@ -87,19 +87,32 @@ RankedTensorType getLoadTarget(LoadOp load, const ExchangeModel &model) {
 /// `pointer` under `mask`.
 MemoryShape getMemoryShape(Value pointer, Value mask, RankedTensorType type,
                            ModuleAxisInfoAnalysis &axisInfo) {
+  // The analysis leaves out code that never runs, where nothing is known.
+  auto getInfo = [&](Value value) -> AxisInfo * {
+    AxisInfo *info = axisInfo.getAxisInfo(value);
+    return info && info->getRank() == type.getRank() ? info : nullptr;
+  };
+  AxisInfo *addresses = getInfo(pointer);
+  auto getContiguity = [&](unsigned dim) -> int64_t {
+    return addresses ? std::max<int64_t>(1, addresses->getContiguity(dim)) : 1;
+  };
+
   MemoryShape memory;
-  memory.order = llvm::to_vector(ttg::toGenericLinearEncoding(type).getOrder());
+  auto blocked = dyn_cast<ttg::BlockedEncodingAttr>(type.getEncoding());
+  memory.order = blocked ? llvm::to_vector(blocked.getOrder())
+                         : llvm::to_vector(ttg::toGenericLinearEncoding(type).getOrder());
+  llvm::stable_sort(memory.order,
+                    [&](unsigned a, unsigned b) { return getContiguity(a) > getContiguity(b); });
+  unsigned dim = memory.order.front();
   memory.elementBits = getExchangeBits(type.getElementType());
-  // The analysis leaves out code that never runs.
-  AxisInfo *info = axisInfo.getAxisInfo(pointer);
-  unsigned contiguous = memory.order.front();
-  memory.contiguity = info && static_cast<int>(contiguous) < info->getRank()
-                          ? std::max<int64_t>(1, info->getContiguity(contiguous))
-                          : 1;
-  unsigned vector = std::min<unsigned>(axisInfo.getAlignment(pointer), 128 / memory.elementBits);
-  if (mask)
-    vector = std::min(vector, axisInfo.getMaskAlignment(mask));
-  memory.maxVector = llvm::bit_floor(std::max(1u, vector));
+  memory.contiguity = getContiguity(dim);
+  int64_t aligned = addresses ? addresses->getDivisibility(dim) * 8 / memory.elementBits : 1;
+  int64_t vector = std::min<int64_t>({aligned, memory.contiguity, 128 / memory.elementBits});
+  if (mask) {
+    AxisInfo *info = getInfo(mask);
+    vector = std::min<int64_t>(vector, info ? info->getConstancy(dim) : 1);
+  }
+  memory.maxVector = llvm::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, vector)));
   return memory;
 }
 

@@ -35,6 +35,32 @@ tt.func public @column_major(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %
 
 // -----
 
+// The registers of a thread lie across memory, its lanes along it.
+// CHECK: missed: a CTA would touch 1024 memory lines in 1024 sectors, now it touches 512 in 1024 [layout-localize-stores]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [0, 1]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @unaligned_columns(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride: i32, %x: tensor<128x128xf16, #mma>) {
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>>
+  %c = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>>
+  %r2 = tt.expand_dims %r {axis = 1 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>> -> tensor<128x1xi32, #blocked>
+  %c2 = tt.expand_dims %c {axis = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>> -> tensor<1x128xi32, #blocked>
+  %s = tt.splat %stride : i32 -> tensor<1x128xi32, #blocked>
+  %o = arith.muli %c2, %s : tensor<1x128xi32, #blocked>
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<1x128x!tt.ptr<f16>, #blocked>
+  %q = tt.addptr %p, %o : tensor<1x128x!tt.ptr<f16>, #blocked>, tensor<1x128xi32, #blocked>
+  %qb = tt.broadcast %q : tensor<1x128x!tt.ptr<f16>, #blocked> -> tensor<128x128x!tt.ptr<f16>, #blocked>
+  %cb = tt.broadcast %r2 : tensor<128x1xi32, #blocked> -> tensor<128x128xi32, #blocked>
+  %ptr = tt.addptr %qb, %cb : tensor<128x128x!tt.ptr<f16>, #blocked>, tensor<128x128xi32, #blocked>
+  %d = ttg.convert_layout %x : tensor<128x128xf16, #mma> -> tensor<128x128xf16, #blocked>
+  tt.store %ptr, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
+  tt.return
+}
+}
+
+// -----
+
 // CHECK: missed: a thread would move 16 bits at once, now it moves 128 [layout-localize-stores]
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
