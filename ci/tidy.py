@@ -55,7 +55,7 @@ def commands(tree: pathlib.Path) -> list[dict]:
 
 
 def _part_of_pch(words: list[str], i: int) -> bool:
-    """Say whether the word is of ``-Xclang -include-pch -Xclang FILE`` or ``-Xclang -include -Xclang cmake_pch.hxx``."""
+    """Say whether word ``i`` belongs to ``-Xclang -include-pch -Xclang …`` or ``-Xclang -include -Xclang …``."""
     window = words[max(0, i - 3) : i + 4]
     return (words[i] == "-Xclang" or "-include" in words[i] or "cmake_pch" in words[i]) and any(
         "cmake_pch" in word for word in window
