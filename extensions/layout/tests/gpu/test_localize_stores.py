@@ -176,8 +176,9 @@ def test_results_equal_stock_bit_by_bit_and_float64_closely(case, tmp_path):
     result = ours[0][1024:-1024].view(case.out)
     result = (result.view(columns, rows).T if case.transposed else result.view(rows, columns)).double()
     wanted = reference(case, inputs)
-    # One rounding to the output type, and operands of tf32 where they are float32.
-    step = max(torch.finfo(case.out).eps, 2.0**-10 if case.operand == torch.float32 else 2.0**-22)
+    # The output type rounds once. Tensor cores add with fewer bits than float32 has (a relative error of 2^-18 was seen
+    # at this depth), and take float32 operands as tf32, with 10 bits.
+    step = max(torch.finfo(case.out).eps, 2.0**-8 if case.operand == torch.float32 else 2.0**-17)
     torch.testing.assert_close(result, wanted, rtol=step, atol=step * depth**0.5)
     if case.second:
         twice = ours[1][1024:-1024].view(case.out).view(rows, columns).double()
