@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._triton import ops
+from ._triton import ops, typed
 
-__all__ = ["builtin"]
+__all__ = ["builtin", "typed_builder"]
 
 
 def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
@@ -36,3 +36,22 @@ def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
         return ops.Op(function, extension)
 
     return mark
+
+
+def typed_builder(_semantic: Any) -> Any:
+    """Return a builder of stock TritonGPU ops for the place where an op of an extension is called.
+
+    It makes what ``triton.language`` has no spelling for: shared memory and its views, asynchronous copies, barriers,
+    tensor memory, every layout. Its methods are those of Gluon's builder in the installed Triton. It stands where the
+    kernel's builder stands at the time of the call, so ask anew after that one has moved.
+
+    Ops with tensors reach the GPU dialects only in an extension that carries them across the conversion to layouts;
+    ``tritonext/ForeignOps.h`` says how.
+
+    Args:
+        _semantic: The ``_semantic`` the op was called with.
+
+    Raises:
+        InternalError: The installed Triton lacks what this is made of.
+    """
+    return typed.typed_builder(_semantic)
