@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -65,6 +67,72 @@ def test_errors_are_rendered_and_end_with_1():
     done = run("opt", "/no/such/file.mlir")
     assert (done.returncode, done.stdout) == (1, ""), done
     assert done.stderr.startswith("error: the input cannot be read\n  where: /no/such/file.mlir\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["tritonext", "list", "--json"],
+        ["tritonext", "pipeline", "--target", "cuda:90"],
+        ["tritonext.opt", "--list-passes"],
+        ["tritonext.toolchain", "--help"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("place", ["full", "closed", "gone"])
+def test_output_that_cannot_be_written(arguments, place):
+    command = [sys.executable, "-m", *arguments]
+    with contextlib.ExitStack() as stack:
+        if place == "full":
+            output = stack.enter_context(open("/dev/full", "w"))
+        elif place == "closed":
+            command, output = ["sh", "-c", 'exec "$@" >&-', "sh", *command], None
+        else:
+            reader, output = os.pipe()
+            os.close(reader)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+        if place == "gone":
+            os.close(output)
+    expected = {
+        "full": (1, "error: a file cannot be read or written\n  where: the output\n  found: No space left on device\n"),
+        "closed": (0, ""),
+        "gone": (1, ""),
+    }
+    if "--help" not in arguments:
+        assert (done.returncode, done.stderr) == expected[place]
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_in_a_locale_without_unicode(command):
+    done = run(command, "--help", environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_interruption_ends_with_130(monkeypatch, capsys):
+    def interrupted(found):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_list", interrupted)
+    assert cli.main(["list"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_file_that_cannot_be_written_is_named(tmp_path):
+    place = tmp_path / "file"
+    place.write_text("")
+    done = run("pipeline", "golden", "--write", str(place))
+    assert done.returncode == 1
+    assert done.stderr == f"error: a file cannot be read or written\n  where: {place}\n  found: File exists\n"
+
+
+@pytest.mark.parametrize("name", ["self", "extension"])
+def test_option_named_like_a_parameter_of_ours(probe, name):
+    done = run("pipeline", "--target", "cuda:90", "--enable", f"probe:{name}=1")
+    assert done.returncode == 1
+    assert f"error: no pass of the extension 'probe' accepts the option {name}=1" in done.stderr
 
 
 def test_a_missing_module_is_an_error_of_its_command_only(monkeypatch, capsys):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -448,3 +450,27 @@ def test_modules_outlive_the_name_of_their_context():
     module = ir.parse_text(GOOD, ir.context())
     gc.collect()
     assert "@kernel" in ir.text(module)
+
+
+def test_standard_input_is_utf8_in_every_locale():
+    code = "import sys; from tritonext.cli import guarded; from tritonext.opt import main; sys.exit(guarded(main))"
+    for environment in (
+        {"LC_ALL": "C", "PYTHONUTF8": "0"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+    ):
+        done = run_python("-c", code, "-", environment=environment, text="// \u00fc\nmodule {}\n")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "module {\n}\n", "")
+
+
+@pytest.mark.parametrize("redirection", ["<&-", "< bad"])
+def test_standard_input_that_cannot_be_read(tmp_path, redirection):
+    (tmp_path / "bad").write_bytes(b"\xff\xfe\x00")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "LC_ALL": "C"}
+    command = f'exec "{sys.executable}" -m tritonext.opt - {redirection}'
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the input ")
+    assert "where: <stdin>" in done.stderr
+    assert "Traceback" not in done.stderr

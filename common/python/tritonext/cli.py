@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .errors import ExtensionError, TritonextError
+from .errors import ExtensionError, TritonextError, UserError
 
 if TYPE_CHECKING:
     from .registry import InstalledExtension
 
-__all__ = ["main"]
+__all__ = ["guarded", "main"]
 
 # Module whose `main` implements each subcommand, and its summary.
 _COMMANDS = {
@@ -48,9 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Command line without the program's name; the process's own when None.
 
     Returns:
-        The exit status: 0, 1 after an error of tritonext, 2 after a wrong command line.
+        The exit status: 0, 1 after an error, 2 after a wrong command line, 130 when interrupted.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    return guarded(lambda: _main(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _main(arguments: list[str]) -> int:
     parser = _parser()
     # Everything after the subcommand is its own, including --help, so only what comes before it is parsed here.
     if arguments and arguments[0] in _COMMANDS:
@@ -64,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
-    return _guarded(lambda: _list(options.json))
+    return _list(options.json)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,31 +96,58 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _delegate(name: str, arguments: list[str]) -> int:
-    def run() -> int:
-        try:
-            module = importlib.import_module(f".{_COMMANDS[name][0]}", __package__)
-        except ModuleNotFoundError as error:
-            raise ExtensionError(
-                f"`tritonext {name}` needs a module that is not installed",
-                expected=f"an importable module {error.name}",
-                hint="install tritonext with its dependencies: `pip install --force-reinstall tritonext`",
-            ) from error
-        return module.main(arguments)
-
-    return _guarded(run)
-
-
-def _guarded(function: Callable[[], int]) -> int:
-    """Call a subcommand and print errors of tritonext as text instead of a traceback."""
     try:
-        return function()
+        module = importlib.import_module(f".{_COMMANDS[name][0]}", __package__)
+    except ModuleNotFoundError as error:
+        raise ExtensionError(
+            f"`tritonext {name}` needs a module that is not installed",
+            expected=f"an importable module {error.name}",
+            hint="install tritonext with its dependencies: `pip install --force-reinstall tritonext`",
+        ) from error
+    return module.main(arguments)
+
+
+def guarded(function: Callable[[], int]) -> int:
+    """Call a command and print what goes wrong around it as text instead of a traceback; return the exit status."""
+    _ensure_streams()
+    try:
+        status = function()
+        sys.stdout.flush()
+        return status
     except TritonextError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough.
-        sys.stderr.close()
+        _discard_output()
         return 1
+    except OSError as error:
+        _discard_output()
+        where = "the output" if error.filename is None else error.filename
+        shown = UserError("a file cannot be read or written", where=where, found=error.strerror)
+        print(f"error: {shown}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _ensure_streams() -> None:
+    """Make output possible where a stream is closed or cannot encode what is printed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter does not fail on it once more at its end."""
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(descriptor, sys.stdout.fileno())
+    os.close(descriptor)
 
 
 def _list(as_json: bool) -> int:

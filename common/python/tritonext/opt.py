@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import io
 import os
 import pathlib
 import pickle
@@ -417,14 +418,17 @@ def _pass_list() -> Iterator[str]:
 
 
 def _read(path: str) -> tuple[str, str]:
-    if path == "-":
-        return sys.stdin.read(), "<stdin>"
+    name = "<stdin>" if path == "-" else path
+    if path == "-" and sys.stdin is None:
+        raise UserError("the input cannot be read", where=name, found="standard input is closed", hint="name a file")
     try:
-        return pathlib.Path(path).read_text(encoding="utf-8"), path
+        # Bytes: the locale decides what standard input is as text, and here it is always UTF-8.
+        content = sys.stdin.buffer.read() if path == "-" else pathlib.Path(path).read_bytes()
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8").read(), name
     except OSError as error:
-        raise UserError("the input cannot be read", where=path, found=error.strerror, hint="check the path") from error
+        raise UserError("the input cannot be read", where=name, found=error.strerror, hint="check the path") from error
     except UnicodeDecodeError as error:
-        raise UserError("the input is not UTF-8 text", where=path, found=str(error)) from error
+        raise UserError("the input is not UTF-8 text", where=name, found=str(error)) from error
 
 
 def _write(text: str, path: str | None) -> None:
@@ -478,4 +482,6 @@ def _malformed(text: str, position: int, expected: str) -> OptionError:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    from .cli import guarded
+
+    raise SystemExit(guarded(main))

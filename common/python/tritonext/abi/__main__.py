@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+from tritonext.cli import guarded
 
 from .cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(guarded(main))

@@ -79,4 +79,6 @@ def table(toolchain: Toolchain) -> rich.table.Table:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from tritonext.cli import guarded
+
+    raise SystemExit(guarded(main))
