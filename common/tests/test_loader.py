@@ -15,10 +15,10 @@ import zipfile
 
 import pytest
 
-from tritonext import loader
+from tritonext import loader, registry
 from tritonext._triton import plugin, wheel
 from tritonext.elf import Elf
-from tritonext.errors import IncompatibleLibraryError
+from tritonext.errors import IncompatibleLibraryError, MissingLibraryError, UnknownExtensionError
 from tritonext.testing import Finished, install_copy, run_python
 
 REFUSED = 3
@@ -338,6 +338,19 @@ def test_path_that_is_no_plugin(tmp_path, name, error):
     assert_refused(load(tmp_path / name), error, name)
 
 
+@pytest.mark.parametrize("value", [None, 7, b"x", [], "no\0path"])
+def test_value_that_is_no_path(value):
+    with pytest.raises(MissingLibraryError, match="that is no path of a library"):
+        loader.load_library(value)
+
+
+@pytest.mark.parametrize("value", [None, 7, [], {}])
+def test_value_that_is_no_id(value):
+    for function in (loader.load, registry.extension):
+        with pytest.raises(UnknownExtensionError, match="no installed extension is called"):
+            function(value)
+
+
 def test_loads_a_library_by_path(probe, tmp_path):
     done = load(probe.library, probe.library)
     assert (done.returncode, done.stdout) == (0, "loaded\n"), done
@@ -420,7 +433,7 @@ if __name__ == "__main__":
 def test_fork_while_another_thread_loads(probe):
     code = """\
 import os, threading, tritonext
-from tritonext import loader
+from tritonext import loader, registry
 held, release = threading.Event(), threading.Event()
 
 def hold():

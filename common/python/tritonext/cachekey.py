@@ -67,8 +67,8 @@ def extension_digest(identifier: str) -> str:
 def callable_key(function: Callable, where: str) -> str:
     """Return a key that changes with the code of ``function`` and with what that code refers to.
 
-    The source text of the function is followed through the functions and constants it captures or reads from its
-    module, so that an edited helper counts as well.
+    The source text and the code of the function are followed through the functions and constants it captures or reads
+    from its module, so that an edited helper counts as well.
 
     Args:
         function: The callable of a step.
@@ -100,23 +100,40 @@ def _callable_parts(function: object, where: str, seen: set[int]) -> Iterable[st
         raise _no_content(where, f"{function.__qualname__}, whose source is not available") from error
     for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         yield from _value_parts(value, where, seen)
-    captured = inspect.getclosurevars(function)
-    for name, value in sorted({**captured.globals, **captured.nonlocals}.items()):
+    # The functions and comprehensions inside it refer to things too.
+    codes = list(_codes(function.__code__))
+    for code in codes:
+        # Two lambdas of one line have one source text.
+        yield code.co_code.hex()
+        yield from (repr(constant) for constant in code.co_consts if isinstance(constant, _SCALARS))
+    names = {name for code in codes for name in code.co_names if name in function.__globals__}
+    captured = {name: function.__globals__[name] for name in names} | inspect.getclosurevars(function).nonlocals
+    for name, value in sorted(captured.items()):
         yield name
         yield from _value_parts(value, where, seen)
+
+
+def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
 
 
 def _value_parts(value: object, where: str, seen: set[int]) -> Iterable[str]:
     if isinstance(value, _SCALARS):
         yield repr(value)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple | dict):
         yield type(value).__name__
+        if not isinstance(value, tuple):
+            # A tuple cannot hold itself but through one of these.
+            if id(value) in seen:
+                return
+            seen.add(id(value))
         for item in value:
             yield from _value_parts(item, where, seen)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _value_parts(key, where, seen)
-            yield from _value_parts(item, where, seen)
+            if isinstance(value, dict):
+                yield from _value_parts(value[item], where, seen)
     elif isinstance(value, types.ModuleType):
         yield _module_part(value)
     elif isinstance(value, types.BuiltinFunctionType):

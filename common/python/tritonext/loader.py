@@ -95,6 +95,8 @@ def load_library(path: str | os.PathLike[str]) -> Loaded:
         MissingLibraryError, InvalidLibraryError, IncompatibleLibraryError: It cannot be used here.
         NameClashError: It defines a pass, dialect or op that exists already.
     """
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise MissingLibraryError("that is no path of a library", expected="a text or a path", found=repr(path))
     path = pathlib.Path(path).absolute()
     with _lock:
         for known in _loaded.values():
@@ -129,7 +131,7 @@ def loaded() -> dict[str, Loaded]:
 
 
 def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
-    if identifier in _loaded:
+    if isinstance(identifier, str) and identifier in _loaded:
         return _loaded[identifier]
     extension = registry.extension(identifier)
     manifest, stamp = extension.manifest, extension.stamp

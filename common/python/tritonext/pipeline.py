@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import difflib
 import functools
-import importlib
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import cachekey
-from .errors import OptionError, PipelineError, UnknownPassError
+from .errors import ExtensionError, OptionError, PipelineError, UnknownPassError
 from .manifest import STAGES, Manifest
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ __all__ = [
     "replace_stage",
     "wrap_stage",
 ]
+
+T = TypeVar("T")
 
 _ANCHOR = re.compile(r"(?P<name>[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+)(#(?P<occurrence>-?[1-9][0-9]*))?")
 _TARGET = re.compile(r"cuda(:[1-9][0-9]+)?|hip(:gfx[0-9a-z-]+)?")
@@ -110,11 +112,22 @@ class PassRef:
     extension: str | None = None
 
     def __post_init__(self) -> None:
-        pairs = self.options.items() if isinstance(self.options, Mapping) else self.options
-        object.__setattr__(self, "options", tuple(sorted((str(key), _option_text(value)) for key, value in pairs)))
-        object.__setattr__(self, "args", tuple(self.args))
+        options = self.options
+        # The form in which a PassRef keeps them, and gives them to a copy of itself.
+        if isinstance(options, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in options):
+            options = dict(options)
+        if not isinstance(options, Mapping):
+            raise PipelineError(
+                "the options of a pass are malformed",
+                where=f"pass {self.name}",
+                expected="a mapping of names to values",
+                found=repr(options),
+            )
+        pairs = sorted((str(key), _option_text(value)) for key, value in options.items())
+        object.__setattr__(self, "options", tuple(pairs))
+        object.__setattr__(self, "args", _sequence(self.args, f"pass {self.name}", "positional arguments"))
         pattern = _ANCHOR if self.stock else _EXTENSION_PASS
-        if not pattern.fullmatch(self.name) or "#" in self.name:
+        if not isinstance(self.name, str) or not pattern.fullmatch(self.name) or "#" in self.name:
             raise PipelineError(
                 "the name of a pass is malformed",
                 expected="an extension pass such as layout_localize_stores, or a stock pass such as ttgpuir.prefetch",
@@ -138,7 +151,7 @@ class PassRef:
     @property
     def stock(self) -> bool:
         """Whether the name is that of a pass of the installed Triton."""
-        return "." in self.name
+        return isinstance(self.name, str) and "." in self.name
 
     @property
     def option_text(self) -> str:
@@ -239,13 +252,24 @@ def _targets(targets: Iterable[str]) -> tuple[str, ...]:
 
 def _checked(values: Iterable[str], pattern: re.Pattern[str], noun: str) -> tuple[str, ...]:
     """Return ``values`` as a tuple; a text in place of a sequence, or a misspelt one, would silently match nothing."""
-    if isinstance(values, str):
-        raise PipelineError("expected a sequence of texts", expected=noun, found=repr(values), hint="add a comma")
-    values = tuple(values)
+    values = _sequence(values, "targets or languages", noun)
     for value in values:
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise PipelineError("a value is malformed", expected=noun, found=repr(value))
     return values
+
+
+def _sequence(values: Iterable[T], where: str, noun: str) -> tuple[T, ...]:
+    """Return ``values`` as a tuple; a text is no sequence of its letters here."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise PipelineError(
+            "a sequence is expected",
+            where=where,
+            expected=f"a sequence of: {noun}",
+            found=repr(values),
+            hint="a sequence of one is written (value,)",
+        )
+    return tuple(values)
 
 
 def insert_before(stage: str, anchor: str, *passes: PassRef | str, targets: Iterable[str] = ()) -> Step:
@@ -341,7 +365,7 @@ class Pipeline:
     extension: str | None = None
 
     def __post_init__(self) -> None:
-        steps = tuple(self.steps)
+        steps = _sequence(self.steps, f"pipeline {self.name}", "steps")
         for step in steps:
             if not isinstance(step, Step):
                 raise PipelineError(
@@ -353,6 +377,10 @@ class Pipeline:
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "targets", _checked(self.targets, _FULL_TARGET, "a target such as cuda:90"))
         object.__setattr__(self, "languages", _checked(self.languages, _LANGUAGE, "triton or gluon"))
+        if not self.languages:
+            raise PipelineError(
+                "a pipeline for no language changes nothing", where=f"pipeline {self.name}", expected="triton or gluon"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         # The process that unpickles it may see other files of the extension, and must not use the old key for them.
@@ -397,8 +425,17 @@ class Pipeline:
             if identifier not in loader.loaded():
                 loader.load(identifier)
         for ref in self._refs():
-            if not ref.stock and ref.options:
-                loader.loaded()[ref.extension or _owner(ref)].native.check_pass_options(ref.name, ref.option_text)
+            if ref.stock:
+                continue
+            library = loader.loaded()[ref.extension or _owner(ref)]
+            if ref.name not in library.native.plugin.passes:
+                raise UnknownPassError(
+                    f"the extension {library.id!r} has no pass {ref.name!r}",
+                    where=f"pipeline {self.name}",
+                    expected=", ".join(library.native.plugin.passes) or "a pass; it has none",
+                )
+            if ref.options:
+                library.native.check_pass_options(ref.name, ref.option_text)
 
 
 def _owner(ref: PassRef) -> str:
@@ -423,7 +460,7 @@ def _owner(ref: PassRef) -> str:
     )
 
 
-def of_extension(extension: InstalledExtension, **options: Any) -> Pipeline:
+def of_extension(extension: InstalledExtension, /, **options: Any) -> Pipeline:
     """Return the default pipeline of an installed extension.
 
     The extension's package may define ``pipeline(**options)``; otherwise the manifest's default anchors are used and
@@ -440,9 +477,9 @@ def of_extension(extension: InstalledExtension, **options: Any) -> Pipeline:
 
     # Loaded first: importing the package may need the library, and the library's parser decides about the options.
     native = loader.load(extension.id).native
-    custom = getattr(importlib.import_module(extension.manifest.package), "pipeline", None)
+    custom = getattr(extension.module(), "pipeline", None)
     if callable(custom):
-        return custom(**options)
+        return _custom(extension, custom, options)
     passes = [entry.name for entry in extension.manifest.passes if entry.position]
     chosen: dict[str, dict[str, Any]] = {name: {} for name in passes}
     for key, value in options.items():
@@ -462,6 +499,27 @@ def of_extension(extension: InstalledExtension, **options: Any) -> Pipeline:
                 details=refusals,
             )
     return from_manifest(extension.manifest, chosen)
+
+
+def _custom(extension: InstalledExtension, function: Callable, options: Mapping[str, Any]) -> Pipeline:
+    """Return what the package's own ``pipeline`` makes of ``options``."""
+    try:
+        inspect.signature(function).bind(**options)
+    except TypeError as error:
+        raise OptionError(
+            f"the extension {extension.id!r} does not take these options",
+            expected=f"pipeline{inspect.signature(function)}",
+            found=", ".join(f"{key}={value}" for key, value in options.items()) or "none",
+            details=[str(error)],
+        ) from error
+    result = function(**options)
+    if not isinstance(result, Pipeline):
+        raise ExtensionError(
+            f"the function pipeline of the extension {extension.id!r} returned something unusable",
+            expected="a Pipeline",
+            found=repr(result),
+        )
+    return result
 
 
 def from_manifest(manifest: Manifest, options: Mapping[str, Mapping[str, Any]] | None = None) -> Pipeline:
@@ -497,6 +555,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    import sys
+    from .cli import guarded
 
-    sys.exit(main())
+    raise SystemExit(guarded(main))

@@ -7,16 +7,19 @@ Listing imports no extension and loads no library: it reads entry points, then t
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import json
 import pathlib
 import re
+import traceback
+import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import manifest as manifests
-from .errors import ExtensionError, ManifestError, StampError, UnknownExtensionError
+from .errors import ExtensionError, ManifestError, StampError, TritonextError, UnknownExtensionError
 from .manifest import Manifest
 
 if TYPE_CHECKING:
@@ -188,11 +191,30 @@ class InstalledExtension:
                 )
         return stamp
 
+    def module(self) -> types.ModuleType:
+        """Import the package.
+
+        Raises:
+            ExtensionError: Its code raises something.
+        """
+        try:
+            return importlib.import_module(self.manifest.package)
+        except TritonextError:
+            raise
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            raise ExtensionError(
+                f"the package of the extension {self.id!r} cannot be imported",
+                where=f"{frame.filename}:{frame.lineno}",
+                found=f"{type(error).__name__}: {error}",
+                hint=f"reinstall it with `pip install --force-reinstall {self.distribution}`",
+            ) from error
+
     def files(self) -> tuple[pathlib.Path, ...]:
         """Return the Python files of the package, sorted."""
         return tuple(sorted(self.root.rglob("*.py")))
 
-    def pipeline(self, **options: object) -> Pipeline:
+    def pipeline(self, /, **options: object) -> Pipeline:
         """Return the pipeline that runs the extension's passes at their default anchors.
 
         Args:
@@ -250,6 +272,8 @@ def extension(identifier: str) -> InstalledExtension:
         ExtensionError: It is installed and broken, or defined twice.
     """
     found = scan()
+    if not isinstance(identifier, str):
+        identifier = repr(identifier)
     if identifier in found.extensions:
         return found.extensions[identifier]
     if identifier in found.broken:

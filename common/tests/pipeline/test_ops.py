@@ -10,8 +10,9 @@ from triton.compiler import ASTSource
 import tritonext
 from tritonext import PassRef, Pipeline, activation, cachekey, insert_after
 from tritonext._triton import caching
-from tritonext.errors import OptionError, PipelineError
+from tritonext.errors import OptionError, PipelineError, UnknownPassError
 from tritonext.offline import parse_target
+from tritonext.testing import install_copy, run_python
 
 tritonext_probe = pytest.importorskip("tritonext_probe", reason="the fixture extension is not installed")
 twice = tritonext_probe.twice
@@ -190,3 +191,35 @@ def test_each_option_goes_to_the_passes_that_have_it():
         "probe_lower_twice{count=3}",
         "probe_mark_module{mark=x}",
     }
+
+
+def test_pass_of_another_extension_is_refused(probe):
+    ref = PassRef("layout_localize_stores", extension="probe")
+    with pytest.raises(UnknownPassError, match="the extension 'probe' has no pass 'layout_localize_stores'") as caught:
+        tritonext.use(Pipeline([insert_after("ttgir", "ttgpuir.coalesce", ref)]))
+    assert caught.value.expected == "probe_lower_twice, probe_mark_module"
+
+
+BROKEN = """
+import tritonext
+try:
+    tritonext.use("probe:level=1")
+except tritonext.TritonextError as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import no_such_module", "ExtensionError: the package of the extension 'probe' cannot be imported"),
+        ("def pipeline(depth=1): pass", "OptionError: the extension 'probe' does not take these options"),
+        ("def pipeline(level): pass", "ExtensionError: the function pipeline of the extension 'probe' returned"),
+    ],
+)
+def test_package_that_cannot_give_its_pipeline(probe, tmp_path, code, message):
+    package = install_copy(probe, tmp_path)
+    (package / "__init__.py").write_text(f"{code}\n")
+    done = run_python("-c", BROKEN, path=(tmp_path,))
+    assert done.returncode == 0, done
+    assert done.stdout.startswith(message), done

@@ -57,6 +57,12 @@ def test_options_become_text_in_one_order():
         ({"name": "ttgpuir.coalesce#1"}, "the name of a pass is malformed"),
         ({"name": "ttgpuir.prefetch", "options": {"a": 1}}, "a stock pass takes positional arguments"),
         ({"name": "layout_localize_stores", "args": (1,)}, "a pass of an extension takes options"),
+        ({"name": "ttgpuir.prefetch", "args": 4}, "a sequence is expected"),
+        ({"name": "ttgpuir.prefetch", "args": "4"}, "a sequence is expected"),
+        ({"name": "layout_localize_stores", "options": "loads=true"}, "the options of a pass are malformed"),
+        ({"name": "layout_localize_stores", "options": None}, "the options of a pass are malformed"),
+        ({"name": None}, "the name of a pass is malformed"),
+        ({"name": 7}, "the name of a pass is malformed"),
     ],
 )
 def test_malformed_pass_is_refused(arguments, message):
@@ -69,10 +75,14 @@ def test_malformed_pass_is_refused(arguments, message):
     [
         (lambda: insert_after("ptx", COALESCE, "common.cse"), "only some stages run passes"),
         (lambda: insert_before("ttgir", COALESCE), "a step adds no pass"),
-        (lambda: disable_pass("ttgir", COALESCE, targets="cuda"), "expected a sequence of texts"),
+        (lambda: disable_pass("ttgir", COALESCE, targets="cuda"), "a sequence is expected"),
+        (lambda: disable_pass("ttgir", COALESCE, targets=None), "a sequence is expected"),
         (lambda: disable_pass("ttgir", COALESCE, targets=("nvidia",)), "a value is malformed"),
         (lambda: Pipeline([], targets=("cuda",)), "a value is malformed"),
         (lambda: Pipeline([], languages=("c",)), "a value is malformed"),
+        (lambda: Pipeline([], languages=()), "a pipeline for no language changes nothing"),
+        (lambda: Pipeline(disable_pass("ttgir", COALESCE)), "a sequence is expected"),
+        (lambda: insert_after("ttgir", COALESCE, None), "the name of a pass is malformed"),
         (lambda: wrap_stage("ptx", "not callable"), "a step needs a callable"),
         (lambda: Pipeline(["ttgpuir.coalesce"]), "a pipeline is made of steps"),
         (lambda: tritonext.use(), "use needs at least one pipeline"),
@@ -150,6 +160,33 @@ def test_equal_pipelines_have_equal_keys():
         assert Pipeline(steps).key() == Pipeline(list(steps)).key()
     assert Pipeline([], name="a").key() == Pipeline([], name="b").key()
     assert Pipeline([wrap_stage("ptx", _scaled(2))]).key() == Pipeline([wrap_stage("ptx", _scaled(2))]).key()
+
+
+def _helper(marks):
+    return {**marks, "helped": 1}
+
+
+def _uses_helper_inside(inner, source, metadata, info):
+    return [(lambda: _helper(metadata))() for _ in range(1)]
+
+
+def test_what_inner_functions_refer_to_reaches_the_key(monkeypatch):
+    before = wrap_stage("ptx", _uses_helper_inside).function_key
+    monkeypatch.setitem(globals(), "_helper", _wrapper)
+    assert wrap_stage("ptx", _uses_helper_inside).function_key != before
+
+
+def test_functions_of_one_line_have_keys_of_their_own():
+    one, two = (lambda inner, source, metadata, info: "1"), (lambda inner, source, metadata, info: "2")  # fmt: skip
+    assert wrap_stage("ptx", one).function_key != wrap_stage("ptx", two).function_key
+
+
+def test_values_that_hold_themselves_have_a_key():
+    many, named = [1], {"a": 1}
+    many.append(many)
+    named["self"] = named
+    keys = {wrap_stage("ptx", _refers_to(value)).function_key for value in (many, named, [1, [1]], [2, [1]], {"a": 2})}
+    assert len(keys) == 5
 
 
 def test_pickling_keeps_a_pipeline_and_computes_its_key_again():
