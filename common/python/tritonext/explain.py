@@ -28,8 +28,9 @@ import json
 import pathlib
 import re
 import sys
+import traceback
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +40,7 @@ from rich.text import Text
 from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction
 
-from . import activation, inspect_code, loader, remarks
+from . import activation, inspect_code, loader, registry, remarks
 from ._triton import recording
 from ._triton.recording import PassRun
 from .errors import ExtensionError, OptionError, TritonextError, UserError
@@ -201,7 +202,7 @@ def _compile(kernel: Specialization, target: str, pipelines: tuple, stages: Sequ
 
 
 def _sections(identifier: str, before: CompiledKernel, after: CompiledKernel) -> list[Section]:
-    package = importlib.import_module(f"tritonext_{identifier}")
+    package = registry.extension(identifier).module()
     contribute = getattr(package, _PACKAGE_ATTRIBUTE, None)
     if contribute is None:
         return []
@@ -231,7 +232,7 @@ def find_kernel(place: str) -> Specialization:
             "the kernel is not named", expected="kernel.py::name or package.module::name", found=repr(place)
         )
     module = _module(where)
-    declared = getattr(module, _MODULE_ATTRIBUTE, {})
+    declared = _mapping(getattr(module, _MODULE_ATTRIBUTE, {}), where, _MODULE_ATTRIBUTE)
     kernels = {key: value for key, value in vars(module).items() if _jit_function(value) is not None}
     entry = declared.get(name)
     if isinstance(entry, Specialization):
@@ -246,7 +247,7 @@ def find_kernel(place: str) -> Specialization:
             hint=f"write {where}::{close[0]}" if close else None,
         )
     fn = _jit_function(kernels[name])
-    entry = entry or {}
+    entry = _mapping({} if entry is None else entry, where, f"{_MODULE_ATTRIBUTE}[{name!r}]")
     if unknown := set(entry) - {"signature", "constexprs", "options"}:
         raise UserError(
             f"the mapping {_MODULE_ATTRIBUTE} has an unknown key",
@@ -257,27 +258,55 @@ def find_kernel(place: str) -> Specialization:
     signature = entry.get("signature", "")
     if isinstance(signature, str):
         signature = parse_signature(signature)
-    constexprs = dict(entry.get("constexprs", {}))
+    place = f"{_MODULE_ATTRIBUTE}[{name!r}]"
+    signature = {
+        key: value if isinstance(value, Argument) else parse_signature(f"{key}={value}")[key]
+        for key, value in _mapping(signature, where, f"{place}['signature']").items()
+    }
+    constexprs, options = (
+        dict(_mapping(entry.get(key, {}), where, f"{place}[{key!r}]")) for key in ("constexprs", "options")
+    )
     annotated = {key: type_ for key, type_ in _annotated(fn).items() if key not in constexprs}
-    return Specialization(fn, annotated | signature, constexprs, dict(entry.get("options", {})))
+    return Specialization(fn, annotated | signature, constexprs, options)
+
+
+def _mapping(value: object, where: str, name: str) -> Mapping:
+    """Return ``value``, a part of what a module says of its kernels, if it is a mapping."""
+    if not isinstance(value, Mapping):
+        raise UserError(f"{name} is unusable", where=where, expected="a mapping", found=repr(value))
+    return value
 
 
 def _module(where: str) -> types.ModuleType:
     if not where.endswith(".py"):
-        try:
+        with _importing(where):
             return importlib.import_module(where)
-        except ModuleNotFoundError as error:
-            raise UserError("the module cannot be imported", where=where, found=str(error)) from error
     path = pathlib.Path(where).resolve()
     if not path.is_file():
         raise UserError("the kernel's file does not exist", where=where, hint="give a path from the current directory")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     # As when the file is run: its neighbours can be imported, and it is found by its name.
-    with _first_on_path(path.parent):
+    with _first_on_path(path.parent), _importing(where):
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
     return module
+
+
+@contextlib.contextmanager
+def _importing(where: str) -> Iterator[None]:
+    """Report whatever the code of a kernel's module raises, at the line of that code that raised it."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if frame.filename != __file__ and "importlib" not in frame.filename]
+        raise UserError(
+            "the module cannot be imported",
+            where=where,
+            found=f"{type(error).__name__}: {error}",
+            details=[f"{frame.filename}:{frame.lineno}: {frame.line}" for frame in own],
+        ) from error
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ line uses: ``a=*fp16:16, n=i32`` for arguments and ``cuda:90`` or ``hip:gfx942``
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -20,13 +21,14 @@ from triton.runtime.jit import JITFunction
 from ._triton.sources import ast_source
 from .errors import OptionError, UserError
 
-__all__ = ["TARGETS", "Argument", "Specialization", "parse_signature", "parse_target"]
+__all__ = ["TARGETS", "Argument", "Specialization", "check_options", "parse_signature", "parse_target"]
 
 TARGETS = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950")
 """The targets every extension is checked on."""
 
 # CDNA and GCN chips run 64 lanes in step, RDNA (gfx10 and later) 32.
 _WIDE_WAVE = ("gfx9",)
+_CHIP = re.compile(r"gfx[0-9]+[0-9a-f]{2}(-strict)?")
 
 
 @dataclass(frozen=True)
@@ -125,21 +127,50 @@ class Specialization:
 
         Raises:
             UserError: An argument is unknown or has neither a type nor a value.
-            OptionError: The target or a compile option is unknown; Triton ignores unknown options silently.
+            OptionError: The target or a compile option is unknown, or an option has an unusable value.
         """
         chosen = self.override(**overrides) if overrides else self
         chip = parse_target(target) if isinstance(target, str) else target
-        known = [option.name for option in fields(make_backend(chip).parse_options({}))]
-        for name in chosen.options:
-            if name not in known:
-                close = difflib.get_close_matches(name, [*known, *self.fn.arg_names], n=1)
-                raise OptionError(
-                    f"{name!r} is neither a compile option nor an argument of the kernel",
-                    where=f"kernel {self.fn.__name__}, {chip.backend}:{chip.arch}",
-                    expected=None if close else ", ".join(known),
-                    hint=f"write {close[0]!r}" if close else None,
-                )
+        check_options(chip, chosen.options, f"kernel {self.fn.__name__}", self.fn.arg_names)
         return triton.compile(chosen.source(), target=chip, options=dict(chosen.options))
+
+
+def check_options(target: GPUTarget, options: Mapping[str, Any], where: str, arguments: Iterable[str] = ()) -> None:
+    """Refuse compile options that the backend of ``target`` does not have, or whose values it does not take.
+
+    Args:
+        target: What is compiled for.
+        options: Compile options by name.
+        where: What they belong to, for the message.
+        arguments: Names that may have been meant: those of the kernel's arguments.
+
+    Raises:
+        OptionError: An option is unknown, which Triton ignores silently, or its value is unusable.
+    """
+    backend = make_backend(target)
+    where = f"{where}, {target.backend}:{target.arch}"
+    known = [option.name for option in fields(backend.parse_options({}))]
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, [*known, *arguments], n=1)
+            raise OptionError(
+                f"{name!r} is neither a compile option nor an argument of the kernel"
+                if arguments
+                else f"{name!r} is no compile option",
+                where=where,
+                expected=None if close else ", ".join(known),
+                hint=f"write {close[0]!r}" if close else None,
+            )
+    try:
+        backend.parse_options(dict(options))
+    except Exception as error:
+        # Triton checks values with assertions and by using them.
+        raise OptionError(
+            "a compile option has an unusable value",
+            where=where,
+            found=", ".join(f"{name}={value!r}" for name, value in options.items()),
+            details=[f"{type(error).__name__}: {error}"],
+        ) from error
 
 
 def parse_target(text: str) -> GPUTarget:
@@ -148,10 +179,10 @@ def parse_target(text: str) -> GPUTarget:
     Raises:
         OptionError: ``text`` has another form.
     """
-    backend, _, arch = text.partition(":")
-    if backend == "cuda" and arch.isdecimal():
+    backend, _, arch = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if backend == "cuda" and arch.isascii() and arch.isdecimal():
         return GPUTarget("cuda", int(arch), 32)
-    if backend == "hip" and arch.startswith("gfx"):
+    if backend == "hip" and _CHIP.fullmatch(arch):
         return GPUTarget("hip", arch, 64 if arch.startswith(_WIDE_WAVE) else 32)
     raise OptionError(
         "unknown target",

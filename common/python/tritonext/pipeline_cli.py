@@ -73,7 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    stock = planning.stock(offline.parse_target(options.target), _compile_options(options), options.language)
+    target = offline.parse_target(options.target)
+    compile_options = _compile_options(options)
+    offline.check_options(target, compile_options, "--option")
+    stock = planning.stock(target, compile_options, options.language)
     pipelines = activation.prepare(options.enable, "--enable") if options.enable else ()
     state = activation.state_with(pipelines)
     active = state.pipelines if state else ()

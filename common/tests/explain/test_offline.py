@@ -88,6 +88,13 @@ def test_missing_and_unknown_arguments_are_named():
     assert error.value.hint == "write 'factor'"
 
 
+def test_an_unusable_compile_option_is_refused():
+    with pytest.raises(OptionError, match="a compile option has an unusable value") as error:
+        KERNEL.compile("cuda:90", num_warps=3)
+    assert error.value.found == "num_warps=3"
+    assert error.value.details == ("AssertionError: num_warps must be a power of 2",)
+
+
 def test_an_unknown_compile_option_is_refused():
     with pytest.raises(OptionError, match="'num_warp' is neither a compile option nor an argument") as error:
         KERNEL.compile("cuda:90", num_warp=8)

@@ -34,6 +34,25 @@ def test_stock_pipelines_are_those_recorded():
     assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(target.replace(":", "-") for target in TARGETS)
 
 
+@pytest.mark.parametrize("target", ["cuda", "cuda:", "cuda:\u00b2", "hip:gfx", "hip:gfxzzz", "hip:gfx9-generic", ""])
+def test_unusable_target_is_refused(target):
+    with pytest.raises(OptionError, match="unknown target"):
+        main(["--target", target])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("num_warp=8", "'num_warp' is no compile option"),
+        ("num_warps=3", "a compile option has an unusable value"),
+        ("num_warps=many", "a compile option has an unusable value"),
+    ],
+)
+def test_unusable_compile_option_is_refused(option, message):
+    with pytest.raises(OptionError, match=message):
+        main(["--target", "cuda:90", "--option", option])
+
+
 def test_recorded_lists_are_long_enough_to_mean_something():
     for path in GOLDEN.iterdir():
         lines = path.read_text().splitlines()
