@@ -80,6 +80,7 @@ class Case:
     transposed: bool = False
     second: bool = False
     persistent: bool = False
+    ctas: int = 1
     # Whether a warp's elements can stay with it at no cost; the accumulator of wgmma has rows of whole tiles.
     changes: bool = True
 
@@ -89,7 +90,7 @@ class Case:
         ]
         types = [str(kind).removeprefix("torch.") for kind in (self.operand, self.out)]
         sizes = ["x".join(map(str, numbers)) for numbers in (self.shape, self.tile)]
-        return "-".join([*sizes, f"w{self.warps}", *types, *flags])
+        return "-".join([*sizes, f"w{self.warps}", f"c{self.ctas}", *types, *flags])
 
 
 EVEN, ODD = (512, 768, 256), (500, 712, 200)
@@ -120,6 +121,8 @@ CASES = [
     Case(EVEN, persistent=True),
     Case(ODD, persistent=True, mask=True, residual=True, warps=8),
     Case(EVEN, persistent=True, second=True, out=torch.float32),
+    Case(EVEN, ctas=2),
+    Case(EVEN, warps=8, ctas=2, residual=True, bias=True),
     Case(EVEN, transposed=True, changes=False),
     Case(EVEN, transposed=True, out=torch.float32, warps=8, changes=False),
     Case(ODD, transposed=True, mask=True, changes=False),
@@ -138,7 +141,22 @@ def launch(case: Case, inputs: tuple[torch.Tensor, ...], generator: torch.Genera
     tiles = triton.cdiv(rows, case.tile[0]) * triton.cdiv(columns, case.tile[1])
     flags = (case.mask, case.bias, case.residual, case.transposed, case.second, case.persistent)
     grid = (5 if case.persistent else tiles,)
-    gemm[grid](a, b, c, d, bias, residual, rows, columns, depth, *case.tile, *flags, num_warps=case.warps, num_stages=3)
+    gemm[grid](
+        a,
+        b,
+        c,
+        d,
+        bias,
+        residual,
+        rows,
+        columns,
+        depth,
+        *case.tile,
+        *flags,
+        num_warps=case.warps,
+        num_stages=3,
+        num_ctas=case.ctas,
+    )
     torch.cuda.synchronize()
     return outputs
 

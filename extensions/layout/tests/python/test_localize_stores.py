@@ -98,6 +98,16 @@ def test_reason_for_leaving_a_store_alone_names_the_users_line():
     assert ours.asm["ttgir"] == stock.asm["ttgir"]
 
 
+def test_cluster_keeps_elements_in_their_cta():
+    stock, ours, found = compile_both("gemm_residual", "cuda:90", num_ctas=2)
+    assert [remark.kind for remark in found] == ["applied", "applied"]
+    # Stock exchanges through the shared memory of the other CTA, between barriers of the cluster.
+    assert "mapa" in stock.asm["ptx"]
+    assert "mapa" not in ours.asm["ptx"]
+    barriers = [kernel.asm["ptx"].count("barrier.cluster.wait") for kernel in (stock, ours)]
+    assert barriers[1] < barriers[0]
+
+
 @pytest.mark.parametrize("option", ["min-vector-bits=256", "min-vector-bits=129"])
 def test_option_reaches_the_pass(option):
     stock = kernels.compile("gemm_fp16", "cuda:90")
