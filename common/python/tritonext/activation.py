@@ -329,11 +329,21 @@ class use_stock:
 def _leave(owner: object) -> None:
     scope = _scope.get()
     if scope is None or scope.owner is not owner:
+        # A block ends once: what is refused here would otherwise stay active for good.
+        _scope.set(_without(scope, owner))
         raise PipelineError(
             "the scope is left in another order or context than it was entered",
             hint="leave nested scopes from the innermost, in the thread or task that entered them",
         )
     _scope.set(scope.parent)
+
+
+def _without(scope: _Scope | None, owner: object) -> _Scope | None:
+    """Return the nesting of ``scope`` less the innermost level that ``owner`` opened."""
+    if scope is None or scope.owner is owner:
+        return None if scope is None else scope.parent
+    parent = _without(scope.parent, owner)
+    return scope if parent is scope.parent else _Scope(scope.owner, parent)
 
 
 class Handle:

@@ -85,8 +85,22 @@ def test_scopes_left_in_another_order_are_refused():
     inner.__enter__()
     with pytest.raises(PipelineError, match="left in another order"):
         outer.__exit__(None, None, None)
+    assert names() == ["two"]
     inner.__exit__(None, None, None)
-    outer.__exit__(None, None, None)
+    with pytest.raises(PipelineError, match="left in another order"):
+        inner.__exit__(None, None, None)
+
+
+def test_generator_closed_inside_another_scope_leaves_nothing_behind():
+    def generate():
+        with tritonext.use(ONE):
+            yield names()
+
+    generator = generate()
+    assert next(generator) == ["one"]
+    with tritonext.use(TWO), pytest.raises(PipelineError, match="left in another order"):
+        generator.close()
+    assert names() == []
 
 
 def test_stock_scope_hides_everything_outside():

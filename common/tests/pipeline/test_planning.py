@@ -439,3 +439,15 @@ def test_every_listed_anchor_can_be_used(compiled, kernel, target):
         changed = compiled(kernel, target)
     binary = "cubin" if target.startswith("cuda") else "hsaco"
     assert changed.asm[binary] == compiled(kernel, target).asm[binary]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_step_that_returns_no_result_of_its_stage(compiled, kernel, target):
+    for stage in ("ttir", "ttgir", "llir", TEXT[target], BINARY[target]):
+        for make in (wrap_stage, replace_stage):
+            for value in (None, 5):
+                pipeline = Pipeline([make(stage, lambda *arguments, value=value: value)])
+                with tritonext.use(pipeline), pytest.raises(PipelineError, match="returned no result") as caught:
+                    compiled(kernel, target)
+                assert caught.value.where == f"step {make.__name__} at {stage}, target {target}"
+                assert caught.value.found == repr(value)

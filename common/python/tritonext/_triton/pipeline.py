@@ -46,6 +46,17 @@ __all__ = ["Change", "Plan", "Stock", "install", "plan", "stock"]
 _SLOT = "add_stages_inspection_hook"
 _BACKEND_MODULES = ("triton.backends.nvidia.compiler", "triton.backends.amd.compiler")
 
+# What each stage gives to the next one.
+_RESULTS: dict[str, type] = {
+    "ttir": ir.module,
+    "ttgir": ir.module,
+    "llir": str,
+    "ptx": str,
+    "cubin": bytes,
+    "amdgcn": str,
+    "hsaco": bytes,
+}
+
 _lock = threading.RLock()
 _installed = False
 
@@ -350,11 +361,25 @@ def _planned(inner: Callable, stage: _StagePlan) -> Callable:
 
 
 def _wrapped(function: Callable, inner: Callable, info: StageInfo, source: object, metadata: dict) -> object:
-    return function(inner, source, metadata, info)
+    return _checked(function(inner, source, metadata, info), "wrap", info)
 
 
 def _replaced(function: Callable, info: StageInfo, source: object, metadata: dict) -> object:
-    return function(source, metadata, info)
+    return _checked(function(source, metadata, info), "replace", info)
+
+
+def _checked(result: object, verb: str, info: StageInfo) -> object:
+    """Return what the callable of a step gave for a stage, if Triton can go on with it."""
+    kind = _RESULTS.get(info.stage, object)
+    if result is None or not isinstance(result, kind):
+        raise PipelineError(
+            f"the callable of a step returned no result for the stage {info.stage!r}",
+            where=f"step {verb}_stage at {info.stage}, target {info.target}",
+            expected=f"an object of type {kind.__name__}",
+            found=repr(result)[:80],
+            hint="return what inner(source, metadata) returns" if verb == "wrap" else "return the stage's result",
+        )
+    return result
 
 
 def plan(
