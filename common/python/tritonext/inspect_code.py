@@ -251,7 +251,8 @@ class _Nvidia(_Architecture):
             r"U?(I(MAD|ADD|ABS|SETP|MNMX|DP|MUL)|LOP|SHF|SHL|SHR|LEA|VI|SGXT|PLOP|FLO|BREV|POPC|BMSK|VOTE|C?REDUX)",
         ),
     )
-    barrier = r"BAR\.(SYNC|RED)"
+    # Programs of several CTAs meet at the barrier of their cluster.
+    barrier = r"BAR\.(SYNC|RED)|UCGABAR_WAIT"
     mainloop = r"(H|I|Q|D|B|O)G?MMA|UTC\w*MMA|WARPGROUP\.DEPBAR"
 
     def width(self, name: str) -> int:

@@ -33,6 +33,14 @@ def test_barriers_after_the_last_wgmma_of_a_stock_gemm(kernel, columns, warps, e
     assert epilogue == ptx[ptx.rindex("wgmma.wait_group") :].count("bar.sync")
 
 
+def test_barriers_of_a_cluster_count():
+    compiled = kernels.compile("gemm_residual", "cuda:90", num_ctas=2)
+    ptx = compiled.asm["ptx"]
+    waits = ptx.count("barrier.cluster.wait")
+    assert waits > 1
+    assert stats(compiled).barriers == ptx.count("bar.sync") - ptx.count("bar.warp.sync") + waits
+
+
 def test_a_hopper_gemm():
     found = stats(kernels.compile("gemm_fp16", "cuda:90"))
     assert found.target == "cuda:90"
