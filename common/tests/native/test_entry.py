@@ -51,7 +51,7 @@ def in_process(code: str) -> subprocess.CompletedProcess[str]:
 def test_options_are_checked_by_flag_and_by_name(native, name):
     native.check_pass_options(name, "mode=mul count=3")
     with pytest.raises(
-        tritonext.errors.OptionError, match=r"like probe-lower-twice\{count=2 mode=add\}.*no such option"
+        tritonext.errors.OptionError, match=r"like probe-lower-twice\{count=2 late=false mode=add\}.*no such option"
     ):
         native.check_pass_options(name, "colour=red")
 

@@ -26,7 +26,8 @@ public:
       return signalPassFailure();
     }
     getOperation()->walk([&](TwiceOp op) {
-      if (failed(lower(op)))
+      bool hasLayout = bool(cast<RankedTensorType>(op.getType()).getEncoding());
+      if ((hasLayout || !late) && failed(lower(op)))
         signalPassFailure();
     });
   }

@@ -1,6 +1,8 @@
 #ifndef TRITONEXT_PROBE_TRANSFORMS_PASSES_H
 #define TRITONEXT_PROBE_TRANSFORMS_PASSES_H
 
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "triton/Dialect/Triton/IR/Dialect.h"
 
