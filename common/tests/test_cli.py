@@ -150,7 +150,19 @@ def test_list_shows_extensions_and_their_state(probe, tmp_path):
     rows = {line.split()[0]: line.split(maxsplit=6)[1:] for line in done.stdout.splitlines()}
     assert rows["probe"][0] == probe.version
     assert rows["probe"][-1] == "ok"
-    assert rows["other"][-1] == "library missing"
+    assert rows["other"][-1] == "the library does not exist"
+
+
+def test_list_says_what_would_be_refused(probe, tmp_path):
+    install_copy(probe, tmp_path, stamp={"triton": "3.8.0"})
+    done = run("list", path=(tmp_path,))
+    [row] = [line.split(maxsplit=6) for line in done.stdout.splitlines() if line.startswith("probe ")]
+    assert row[5:] == ["3.8.0", "the library was built for another triton"]
+    package = install_copy(probe, tmp_path / "other")
+    with (package / probe.library.name).open("ab") as library:
+        library.write(b"more")
+    records = {record["id"]: record for record in json.loads(run("list", "--json", path=(tmp_path / "other",)).stdout)}
+    assert records["probe"]["state"] == "the library is not the one the build stamp describes"
 
 
 def test_list_as_json(probe):

@@ -60,7 +60,7 @@ def test_newer_manifest_schema_asks_for_an_upgrade(fake_extension, tmp_path):
     done = find(tmp_path, "sample")
     assert done.returncode == 3
     assert "ManifestError the manifest is written for a newer tritonext" in done.stdout
-    assert "pip install --upgrade tritonext" in done.stdout
+    assert "pip install --upgrade dist/tritonext-*.whl" in done.stdout
 
 
 def test_manifest_of_another_id_is_an_error(fake_extension, tmp_path):
@@ -82,7 +82,7 @@ def test_incomplete_installations_are_named(fake_extension, tmp_path, file, mess
     done = find(tmp_path, "sample")
     assert done.returncode == 3
     assert message in done.stdout
-    assert "pip install --force-reinstall tritonext-sample" in done.stdout
+    assert "pip install --force-reinstall --no-deps dist/tritonext_sample-*.whl" in done.stdout
 
 
 def test_unknown_extension_lists_those_installed(fake_extension, tmp_path):

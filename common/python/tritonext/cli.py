@@ -102,7 +102,7 @@ def _delegate(name: str, arguments: list[str]) -> int:
         raise ExtensionError(
             f"`tritonext {name}` needs a module that is not installed",
             expected=f"an importable module {error.name}",
-            hint="install tritonext with its dependencies: `pip install --force-reinstall tritonext`",
+            hint="install tritonext with its dependencies: `pip install --force-reinstall dist/tritonext-*.whl`",
         ) from error
     return module.main(arguments)
 
@@ -175,10 +175,14 @@ def _list(as_json: bool) -> int:
 
 def _record(extension: InstalledExtension) -> dict:
     manifest = extension.manifest
+    from . import loader
+
+    triton, state = None, "ok"
     try:
-        triton, state = extension.stamp.triton, "ok" if extension.library.is_file() else "library missing"
+        triton = extension.stamp.triton
+        loader.check(extension)
     except TritonextError as error:
-        triton, state = None, error.message
+        state = error.message
     return {
         "id": manifest.id,
         "version": manifest.version,

@@ -29,8 +29,18 @@ __all__ = [
     "UnknownPassError",
     "UnmetRequirementError",
     "UserError",
+    "install_command",
     "render",
 ]
+
+
+def install_command(distribution: str) -> str:
+    """Return the command that installs a distribution of ours anew, for hints.
+
+    It names a wheel as a file and leaves the dependencies alone: the names are not published, and pip would look them
+    up on the public index.
+    """
+    return f"pip install --force-reinstall --no-deps dist/{distribution.replace('-', '_')}-*.whl"
 
 
 class TritonextError(Exception):

@@ -31,10 +31,11 @@ from .errors import (
     StampError,
     TritonextError,
     UnmetRequirementError,
+    install_command,
 )
 from .registry import InstalledExtension
 
-__all__ = ["MINIMUM_CLANG", "Loaded", "load", "load_library", "loaded"]
+__all__ = ["MINIMUM_CLANG", "Loaded", "check", "load", "load_library", "loaded"]
 
 MINIMUM_CLANG = 20
 """The oldest clang whose spelling of type names, and so whose trait identities, agree with libtriton's."""
@@ -134,20 +135,8 @@ def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
     if isinstance(identifier, str) and identifier in _loaded:
         return _loaded[identifier]
     extension = registry.extension(identifier)
-    manifest, stamp = extension.manifest, extension.stamp
-    reinstall = f"reinstall it with `pip install --force-reinstall {extension.distribution}`"
-    _check_file(extension.library, (plugin.PLUGIN_ENTRY, plugin.EXTENSION_ENTRY), reinstall)
-    _check_build(stamp.triton, stamp.llvm_commit, stamp.compiler, extension.library, stamp.plugin_api)
-    with open(extension.library, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != stamp.library_sha256:
-        raise StampError(
-            "the library is not the one the build stamp describes",
-            where=extension.library,
-            expected=f"SHA-256 {stamp.library_sha256}",
-            found=f"SHA-256 {digest}",
-            hint=reinstall,
-        )
+    manifest = extension.manifest
+    check(extension)
     _check_symbols(extension.library)
     names = (
         tuple(entry.name for entry in manifest.passes),
@@ -163,6 +152,29 @@ def _load(identifier: str, requested_by: tuple[str, ...]) -> Loaded:
     native = _open(extension.library)
     _check_description(extension, native, names)
     return _bind(Loaded(identifier, extension.library, native, extension))
+
+
+def check(extension: InstalledExtension) -> None:
+    """Compare the files of an extension with its stamp and with the installed Triton, without loading anything.
+
+    Raises:
+        StampError: Its stamp is missing, malformed, or of another library.
+        MissingLibraryError, InvalidLibraryError, IncompatibleLibraryError: Its library cannot be used here.
+    """
+    stamp = extension.stamp
+    reinstall = f"reinstall it with `{install_command(extension.distribution)}`"
+    _check_file(extension.library, (plugin.PLUGIN_ENTRY, plugin.EXTENSION_ENTRY), reinstall)
+    _check_build(stamp.triton, stamp.llvm_commit, stamp.compiler, extension.library, stamp.plugin_api)
+    with open(extension.library, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != stamp.library_sha256:
+        raise StampError(
+            "the library is not the one the build stamp describes",
+            where=extension.library,
+            expected=f"SHA-256 {stamp.library_sha256}",
+            found=f"SHA-256 {digest}",
+            hint=reinstall,
+        )
 
 
 def _bind(library: Loaded) -> Loaded:
@@ -312,7 +324,7 @@ def _check_requirements(extension: InstalledExtension, requested_by: tuple[str, 
                 f"the extension {extension.id!r} requires {requirement.id!r}, which is not installed",
                 where=extension.distribution,
                 expected=str(requirement),
-                hint=f"pip install tritonext-{requirement.id.replace('_', '-')}",
+                hint=f"install it with `{install_command(f'tritonext_{requirement.id}')}`",
             ) from error
         try:
             satisfied = SpecifierSet(requirement.specifier).contains(Version(other.version), prereleases=True)
@@ -326,7 +338,7 @@ def _check_requirements(extension: InstalledExtension, requested_by: tuple[str, 
                 where=extension.distribution,
                 expected=str(requirement),
                 found=f"{other.distribution} {other.version}",
-                hint=f"pip install '{other.distribution}{requirement.specifier}'",
+                hint=f"install that version with `{install_command(other.distribution)}`",
             )
 
 
@@ -388,7 +400,7 @@ def _check_description(
                 expected=", ".join(expected) if isinstance(expected, list) else expected,
                 found=", ".join(found) if isinstance(found, list) else found,
                 details=_difference(expected, found) if isinstance(expected, list) else (),
-                hint=f"reinstall it with `pip install --force-reinstall {extension.distribution}`",
+                hint=f"reinstall it with `{install_command(extension.distribution)}`",
             )
 
 

@@ -366,7 +366,7 @@ def _check_schema(table: _Table) -> None:
             "the manifest is written for a newer tritonext",
             expected=f"schema {SCHEMA} or older",
             found=f"schema {schema}",
-            hint="upgrade with `pip install --upgrade tritonext`",
+            hint="upgrade with `pip install --upgrade dist/tritonext-*.whl`",
         )
     if schema < 1:
         raise table.error("schema", "a key has a malformed value", expected=f"the integer {SCHEMA}", found=schema)

@@ -147,9 +147,17 @@ def check_options(target: GPUTarget, options: Mapping[str, Any], where: str, arg
     Raises:
         OptionError: An option is unknown, which Triton ignores silently, or its value is unusable.
     """
-    backend = make_backend(target)
     where = f"{where}, {target.backend}:{target.arch}"
-    known = [option.name for option in fields(backend.parse_options({}))]
+    try:
+        known = [option.name for option in fields(make_backend(target).parse_options(dict(options)))]
+    except Exception as error:
+        # Triton checks values with assertions and by using them.
+        raise OptionError(
+            "a compile option has an unusable value",
+            where=where,
+            found=", ".join(f"{name}={value!r}" for name, value in options.items()),
+            details=[f"{type(error).__name__}: {error}"],
+        ) from error
     for name in options:
         if name not in known:
             close = difflib.get_close_matches(name, [*known, *arguments], n=1)
@@ -161,16 +169,6 @@ def check_options(target: GPUTarget, options: Mapping[str, Any], where: str, arg
                 expected=None if close else ", ".join(known),
                 hint=f"write {close[0]!r}" if close else None,
             )
-    try:
-        backend.parse_options(dict(options))
-    except Exception as error:
-        # Triton checks values with assertions and by using them.
-        raise OptionError(
-            "a compile option has an unusable value",
-            where=where,
-            found=", ".join(f"{name}={value!r}" for name, value in options.items()),
-            details=[f"{type(error).__name__}: {error}"],
-        ) from error
 
 
 def parse_target(text: str) -> GPUTarget:

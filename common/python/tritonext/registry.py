@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import manifest as manifests
-from .errors import ExtensionError, ManifestError, StampError, TritonextError, UnknownExtensionError
+from .errors import ExtensionError, ManifestError, StampError, TritonextError, UnknownExtensionError, install_command
 from .manifest import Manifest
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Stamp:
                 where=where,
                 expected=f"schema {STAMP_SCHEMA}",
                 found=f"schema {schema}",
-                hint="upgrade with `pip install --upgrade tritonext`, or reinstall the extension",
+                hint="upgrade with `pip install --upgrade dist/tritonext-*.whl`, or reinstall the extension",
             )
         strings = {
             key: value(key, str)
@@ -177,7 +177,7 @@ class InstalledExtension:
                 f"the extension {self.id!r} has no readable build stamp",
                 where=path,
                 found=error.strerror,
-                hint=f"reinstall it with `pip install --force-reinstall {self.distribution}`",
+                hint=f"reinstall it with `{install_command(self.distribution)}`",
             ) from error
         stamp = Stamp.from_json(text, path)
         for key, expected in (("id", self.id), ("version", self.version), ("library", self.manifest.library)):
@@ -187,7 +187,7 @@ class InstalledExtension:
                     where=f"{path}: {key}",
                     expected=expected,
                     found=getattr(stamp, key),
-                    hint=f"reinstall it with `pip install --force-reinstall {self.distribution}`",
+                    hint=f"reinstall it with `{install_command(self.distribution)}`",
                 )
         return stamp
 
@@ -207,7 +207,7 @@ class InstalledExtension:
                 f"the package of the extension {self.id!r} cannot be imported",
                 where=f"{frame.filename}:{frame.lineno}",
                 found=f"{type(error).__name__}: {error}",
-                hint=f"reinstall it with `pip install --force-reinstall {self.distribution}`",
+                hint=f"reinstall it with `{install_command(self.distribution)}`",
             ) from error
 
     def files(self) -> tuple[pathlib.Path, ...]:
@@ -294,7 +294,7 @@ def _distribution(point: importlib.metadata.EntryPoint) -> str:
 def _describe(point: importlib.metadata.EntryPoint) -> InstalledExtension:
     """Read the metadata behind one entry point."""
     distribution = _distribution(point)
-    hint = f"reinstall it with `pip install --force-reinstall {distribution}`"
+    hint = f"reinstall it with `{install_command(distribution)}`"
     package = point.value
     try:
         # For a top-level name this consults the path finders only and runs no code of the package.
