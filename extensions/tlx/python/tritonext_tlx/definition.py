@@ -1,0 +1,172 @@
+"""How an op of TLX is defined: its name, its targets, and the reading of its arguments.
+
+Everything a kernel author can get wrong is a :class:`tritonext.errors.UserError` that names the op and the argument.
+Triton shows it below the line of the kernel.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import triton.language as tl
+
+from tritonext import language
+from tritonext.errors import UserError
+
+__all__ = [
+    "ALL",
+    "ASYNC_COPY",
+    "HOPPER",
+    "NVIDIA",
+    "NVIDIA_TMA",
+    "constant",
+    "integer",
+    "integers",
+    "op",
+    "refuse",
+    "scalar",
+    "supported_ops",
+    "target_of",
+    "tensor",
+]
+
+ALL = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950")
+"""Every target of the extension."""
+
+NVIDIA = ("cuda:80", "cuda:90", "cuda:100")
+"""Targets of the CUDA backend."""
+
+NVIDIA_TMA = ("cuda:90", "cuda:100")
+"""Targets with mbarriers, TMA and clusters."""
+
+HOPPER = ("cuda:90",)
+"""Targets with warp-group MMA."""
+
+ASYNC_COPY = (*NVIDIA, "hip:gfx950")
+"""Targets whose threads copy from global to shared memory without registers."""
+
+_ops: dict[str, tuple[str, ...]] = {}
+
+
+def op(*, targets: tuple[str, ...] = ALL) -> Callable[[Callable[..., Any]], Any]:
+    """Define an op that kernels call.
+
+    Args:
+        targets: The targets that have it; a kernel for any other gets an error at the line of the call.
+    """
+
+    def define(function: Callable[..., Any]) -> Any:
+        name = function.__name__
+        _ops[name] = targets
+
+        @functools.wraps(function)
+        def checked(*args: Any, _semantic: Any = None, **kwargs: Any) -> Any:
+            target = target_of(_semantic)
+            if target not in targets:
+                raise refuse(name, "the target lacks this operation", expected=", ".join(targets), found=target)
+            return function(*args, _semantic=_semantic, **kwargs)
+
+        return language.builtin(extension="tlx")(checked)
+
+    return define
+
+
+def supported_ops(target: str) -> tuple[str, ...]:
+    """Return the names of the ops that a target such as ``cuda:90`` has, sorted.
+
+    Raises:
+        UserError: TLX is not made for the target.
+    """
+    if target not in ALL:
+        raise UserError("the extension is not made for this target", expected=", ".join(ALL), found=repr(target))
+    return tuple(sorted(name for name, targets in _ops.items() if target in targets))
+
+
+def target_of(semantic: Any) -> str:
+    """Return the target a kernel is compiled for, such as ``cuda:90``."""
+    options = semantic.builder.options
+    return f"{options.backend_name}:{str(options.arch).removeprefix('sm')}"
+
+
+def refuse(name: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
+    """Return the error to raise about an op or one of its arguments."""
+    return UserError(message, where=f"tlx.{name}" + (f", argument {argument}" if argument else ""), **fields)
+
+
+def constant(value: Any) -> Any:
+    """Return the value of a constant, whether wrapped in ``tl.constexpr`` or not."""
+    return value.value if isinstance(value, tl.constexpr) else value
+
+
+def integer(name: str, argument: str, value: Any, *, least: int | None = None) -> int:
+    """Return a constant integer argument.
+
+    Raises:
+        UserError: It is none, or less than ``least``.
+    """
+    number = constant(value)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise refuse(
+            name,
+            "an argument is not a constant integer",
+            argument,
+            expected="a number known at compile time",
+            found=_describe(number),
+            hint="pass a literal or a tl.constexpr",
+        )
+    if least is not None and number < least:
+        raise refuse(name, "an argument is too small", argument, expected=f"at least {least}", found=number)
+    return number
+
+
+def integers(name: str, argument: str, value: Any) -> list[int]:
+    """Return an argument that is a tuple of constant integers.
+
+    Raises:
+        UserError: It is none.
+    """
+    values = constant(value)
+    if not isinstance(values, Iterable) or isinstance(values, tl.tensor):
+        raise refuse(
+            name,
+            "an argument is not a tuple of constants",
+            argument,
+            expected="such as (64, 64)",
+            found=_describe(values),
+        )
+    return [integer(name, argument, item) for item in values]
+
+
+def scalar(name: str, argument: str, value: Any, semantic: Any) -> tl.tensor:
+    """Return a constant or run-time integer argument as a 32-bit value.
+
+    Raises:
+        UserError: It is no integer, or not a scalar.
+    """
+    number = constant(value)
+    if isinstance(number, int):
+        return semantic.to_tensor(number)
+    if not isinstance(number, tl.tensor) or number.type.is_block() or not number.dtype.is_int():
+        raise refuse(name, "an argument is not an integer", argument, expected="a scalar", found=_describe(number))
+    return semantic.cast(number, tl.int32)
+
+
+def tensor(name: str, argument: str, value: Any) -> tl.tensor:
+    """Return an argument that is a tensor with a shape.
+
+    Raises:
+        UserError: It is none.
+    """
+    if not isinstance(value, tl.tensor) or not value.type.is_block():
+        raise refuse(
+            name, "an argument is not a tensor", argument, expected="a tensor", found=_describe(constant(value))
+        )
+    return value
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, tl.core.base_value):
+        return f"a value of type {value.type}"
+    return f"{value!r} of type {type(value).__name__}"

@@ -1,0 +1,440 @@
+"""Buffers in shared memory: allocation, views without copies, loads and stores."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import triton.language as tl
+from triton.experimental.gluon.language import (
+    NVMMASharedLayout,
+    PaddedSharedLayout,
+    SharedLinearLayout,
+    SwizzledSharedLayout,
+)
+
+from tritonext.language import typed_builder
+
+from .definition import constant, integer, integers, op, refuse, scalar, target_of, tensor
+from .types import (
+    async_token,
+    buffered_tensor,
+    buffered_tensor_type,
+    default_layout,
+    require_buffer,
+    storage_kind,
+)
+
+__all__ = [
+    "local_alloc",
+    "local_gather",
+    "local_load",
+    "local_reinterpret",
+    "local_reshape",
+    "local_scatter",
+    "local_slice",
+    "local_store",
+    "local_trans",
+    "local_view",
+]
+
+_LAYOUTS = (NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout)
+
+
+def _wrap(handle: Any, dtype: tl.dtype, shape: list[int], num: int, layout: Any, alloc: list[int]) -> buffered_tensor:
+    return buffered_tensor(handle, buffered_tensor_type(dtype, shape, num, layout, alloc, handle.get_type()))
+
+
+def _descriptor(builder: Any, dtype: tl.dtype, shape: list[int], layout: Any, alloc: list[int]) -> Any:
+    return builder.get_shared_mem_desc_ty(dtype.to_ir(builder), shape, layout._to_ir(builder), alloc)
+
+
+def _check_shape(name: str, argument: str, shape: list[int]) -> None:
+    for size in shape:
+        if size < 1 or size & (size - 1):
+            raise refuse(name, "a size is not a power of two", argument, expected="such as 64", found=size)
+    if not shape:
+        raise refuse(name, "a shape is empty", argument, expected="such as (64, 64)", found="()")
+
+
+def _check_dtype(name: str, value: Any) -> tl.dtype:
+    dtype = constant(value)
+    if not isinstance(dtype, tl.dtype) or dtype.primitive_bitwidth < 8:
+        raise refuse(
+            name, "an argument is not a type of whole bytes", "dtype", expected="such as tl.float16", found=dtype
+        )
+    return dtype
+
+
+def _check_layout(name: str, value: Any, rank: int) -> Any:
+    layout = constant(value)
+    if not isinstance(layout, _LAYOUTS):
+        raise refuse(
+            name,
+            "an argument is not a layout of shared memory",
+            "layout",
+            expected="a shared layout of triton.experimental.gluon.language",
+            found=repr(layout),
+        )
+    own = layout.rank if isinstance(layout, NVMMASharedLayout) else len(getattr(layout, "order", ())) or rank
+    if own != rank:
+        raise refuse(name, "the layout has another rank than the shape", "layout", expected=rank, found=own)
+    return layout
+
+
+@op()
+def local_alloc(
+    shape: Any, dtype: Any, num: Any = 1, storage: Any = storage_kind.smem, layout: Any = None, _semantic: Any = None
+) -> buffered_tensor:
+    """Allocate ``num`` equal buffers in shared memory.
+
+    They live until the kernel ends; use ``buffer[i]`` to get one of them.
+
+    Args:
+        shape: Shape of one, a tuple of powers of two.
+        dtype: Type of the elements.
+        num: How many.
+        storage: ``tlx.storage_kind.smem``.
+        layout: A shared layout of ``triton.experimental.gluon.language``; chosen from shape and type when None.
+
+    Raises:
+        UserError: An argument is not a constant of the right kind.
+    """
+    name = "local_alloc"
+    sizes = integers(name, "shape", shape)
+    _check_shape(name, "shape", sizes)
+    element = _check_dtype(name, dtype)
+    count = integer(name, "num", num, least=1)
+    if constant(storage) is not storage_kind.smem:
+        raise refuse(
+            name,
+            "the storage cannot be allocated",
+            "storage",
+            expected="tlx.storage_kind.smem",
+            found=constant(storage),
+        )
+    chosen = constant(layout)
+    if chosen is None:
+        chosen = default_layout(sizes, element, target_of(_semantic))
+    else:
+        chosen = _check_layout(name, chosen, len(sizes))
+    builder = typed_builder(_semantic)
+    whole = [count, *sizes]
+    handle = builder.create_local_alloc(_descriptor(builder, element, whole, chosen, whole))
+    return _wrap(handle, element, sizes, count, chosen, sizes)
+
+
+@op()
+def local_view(buffer: Any, index: Any, _semantic: Any = None) -> buffered_tensor:
+    """Return one slot of a buffer; ``buffer[index]`` is the same.
+
+    Args:
+        buffer: A buffer with slots.
+        index: Number of the slot, a constant or a scalar.
+
+    Raises:
+        UserError: A constant index is out of range, or an argument of the wrong kind.
+    """
+    name = "local_view"
+    kind = require_buffer(name, "buffer", buffer, slots=True).type
+    at = constant(index)
+    if isinstance(at, int) and not 0 <= at < kind.num:
+        raise refuse(name, "the slot is out of range", "index", expected=f"0 to {kind.num - 1}", found=at)
+    number = scalar(name, "index", index, _semantic)
+    builder = typed_builder(_semantic)
+    result = _descriptor(builder, kind.element_ty, kind.shape, kind.layout, kind.shape)
+    handle = builder.create_memdesc_index(result, buffer.handle, number.handle)
+    return _wrap(handle, kind.element_ty, kind.shape, 0, kind.layout, kind.shape)
+
+
+@op()
+def local_slice(buffer: Any, offset: Any, shape: Any, _semantic: Any = None) -> buffered_tensor:
+    """Return a part of a slot, of the same rank.
+
+    Args:
+        buffer: One slot.
+        offset: Where the part starts in each dimension, constants that are multiples of ``shape``.
+        shape: Shape of the part.
+
+    Raises:
+        UserError: The part leaves the slot, or an argument is of the wrong kind.
+    """
+    name = "local_slice"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    offsets, sizes = integers(name, "offset", offset), integers(name, "shape", shape)
+    _check_shape(name, "shape", sizes)
+    for argument, values in (("offset", offsets), ("shape", sizes)):
+        if len(values) != len(kind.shape):
+            raise refuse(
+                name,
+                "an argument has another rank than the buffer",
+                argument,
+                expected=len(kind.shape),
+                found=len(values),
+            )
+    for dimension, (start, size, whole) in enumerate(zip(offsets, sizes, kind.shape)):
+        if start < 0 or start + size > whole:
+            raise refuse(
+                name,
+                "the slice leaves the buffer",
+                "offset",
+                expected=f"0 to {whole - size} in dimension {dimension}",
+                found=start,
+            )
+        if start % size:
+            raise refuse(
+                name,
+                "the slice does not start at a multiple of its size",
+                "offset",
+                expected=f"a multiple of {size} in dimension {dimension}",
+                found=start,
+            )
+    builder = typed_builder(_semantic)
+    result = _descriptor(builder, kind.element_ty, sizes, kind.layout, kind.alloc_shape)
+    handle = builder.create_memdesc_subslice(result, buffer.handle, offsets)
+    return _wrap(handle, kind.element_ty, sizes, 0, kind.layout, kind.alloc_shape)
+
+
+@op()
+def local_trans(buffer: Any, dims: Any = (1, 0), _semantic: Any = None) -> buffered_tensor:
+    """Return a view of a slot with its dimensions permuted; no data moves.
+
+    Args:
+        buffer: One slot.
+        dims: The dimension of ``buffer`` that becomes each dimension of the result.
+
+    Raises:
+        UserError: ``dims`` is no permutation, or the buffer has slots.
+    """
+    name = "local_trans"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    order = integers(name, "dims", dims)
+    if sorted(order) != list(range(len(kind.shape))):
+        raise refuse(
+            name,
+            "the dimensions are no permutation",
+            "dims",
+            expected=f"each of 0 to {len(kind.shape) - 1} once",
+            found=tuple(order),
+        )
+    builder = typed_builder(_semantic)
+    handle = builder.create_memdesc_trans(buffer.handle, order)
+    layout = builder.get_gluon_layout_from_memdesc(handle)
+    alloc = [kind.alloc_shape[dimension] for dimension in order]
+    return _wrap(handle, kind.element_ty, [kind.shape[dimension] for dimension in order], 0, layout, alloc)
+
+
+@op()
+def local_reshape(buffer: Any, shape: Any, _semantic: Any = None) -> buffered_tensor:
+    """Return a view of a slot with another shape over the same elements in the same order.
+
+    Args:
+        buffer: One slot, not a slice of one.
+        shape: The new shape.
+
+    Raises:
+        UserError: The number of elements differs, or the buffer is a slice or has slots.
+    """
+    name = "local_reshape"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    sizes = integers(name, "shape", shape)
+    _check_shape(name, "shape", sizes)
+    _check_whole(name, kind)
+    if math.prod(sizes) != math.prod(kind.shape):
+        raise refuse(
+            name,
+            "the shapes have different numbers of elements",
+            "shape",
+            expected=math.prod(kind.shape),
+            found=math.prod(sizes),
+        )
+    builder = typed_builder(_semantic)
+    handle = builder.create_memdesc_reshape(buffer.handle, sizes)
+    layout = builder.get_gluon_layout_from_memdesc(handle)
+    return _wrap(handle, kind.element_ty, sizes, 0, layout, sizes)
+
+
+@op()
+def local_reinterpret(
+    buffer: Any, dtype: Any, shape: Any = None, layout: Any = None, _semantic: Any = None
+) -> buffered_tensor:
+    """Return a view of the bytes of a slot as elements of another type or in another shape.
+
+    Args:
+        buffer: One slot, not a slice of one.
+        dtype: The new type of the elements.
+        shape: The new shape; that of ``buffer`` when None.
+        layout: The new layout; chosen from shape and type when None.
+
+    Raises:
+        UserError: The number of bytes differs, or the buffer is a slice or has slots.
+    """
+    name = "local_reinterpret"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    element = _check_dtype(name, dtype)
+    sizes = list(kind.shape) if constant(shape) is None else integers(name, "shape", shape)
+    _check_shape(name, "shape", sizes)
+    _check_whole(name, kind)
+    size = math.prod(sizes) * element.primitive_bitwidth // 8
+    if size != kind.slot_bytes:
+        raise refuse(
+            name,
+            "the view has another number of bytes than the buffer",
+            expected=kind.slot_bytes,
+            found=f"{size} of {element} in the shape {tuple(sizes)}",
+        )
+    chosen = constant(layout)
+    if chosen is None:
+        chosen = default_layout(sizes, element, target_of(_semantic))
+    else:
+        chosen = _check_layout(name, chosen, len(sizes))
+    builder = typed_builder(_semantic)
+    handle = builder.create_memdesc_reinterpret(_descriptor(builder, element, sizes, chosen, sizes), buffer.handle)
+    return _wrap(handle, element, sizes, 0, chosen, sizes)
+
+
+def _check_whole(name: str, kind: buffered_tensor_type) -> None:
+    if kind.shape != kind.alloc_shape:
+        raise refuse(
+            name,
+            "the buffer is a slice, whose elements are not contiguous",
+            "buffer",
+            expected=f"the whole slot of shape {tuple(kind.alloc_shape)}",
+            found=kind,
+        )
+
+
+@op()
+def local_load(buffer: Any, token: Any = None, relaxed: Any = False, _semantic: Any = None) -> tl.tensor:
+    """Load a slot, or a view of one, into registers. It waits for no asynchronous copy.
+
+    Args:
+        buffer: One slot.
+        token: A token of the wait that the load comes after, for readers of the kernel.
+        relaxed: On AMD, whether an earlier wait already covers the load, so that no barrier is put before it. Other
+            targets place barriers by what they see and need no such promise.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "local_load"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    _check_token(name, token)
+    builder = typed_builder(_semantic)
+    result = tl.block_type(kind.element_ty, kind.shape)
+    handle = builder.create_local_load(result.to_ir(builder), buffer.handle)
+    if constant(relaxed) and target_of(_semantic).startswith("hip"):
+        handle.set_attr("ttg.amdg.syncedViaAsyncWait", builder.get_bool_attr(True))
+    return tl.tensor(handle, result)
+
+
+def _check_token(name: str, value: Any) -> None:
+    token = constant(value)
+    if token is not None and not isinstance(token, async_token):
+        raise refuse(
+            name, "an argument is not a token", "token", expected="what an asynchronous op returned", found=token
+        )
+
+
+@op()
+def local_store(buffer: Any, value: Any, _semantic: Any = None) -> None:
+    """Store a tensor to a slot, or a view of one.
+
+    Args:
+        buffer: One slot.
+        value: A tensor of the same shape and type.
+
+    Raises:
+        UserError: Shape or type differ, or an argument is of the wrong kind.
+    """
+    name = "local_store"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    _check_like(name, "value", tensor(name, "value", value), kind.shape, kind.element_ty)
+    typed_builder(_semantic).create_local_store(buffer.handle, value.handle)
+
+
+def _check_like(name: str, argument: str, value: tl.tensor, shape: list[int], dtype: tl.dtype) -> None:
+    found = [int(size) for size in value.shape]
+    if found != shape:
+        raise refuse(name, "the shapes differ", argument, expected=tuple(shape), found=tuple(found))
+    if value.dtype != dtype:
+        raise refuse(
+            name,
+            "the types of the elements differ",
+            argument,
+            expected=dtype,
+            found=value.dtype,
+            hint=f"convert with .to(tl.{dtype_name(dtype)})",
+        )
+
+
+def dtype_name(dtype: tl.dtype) -> str:
+    """Return the name a type has in ``triton.language``, such as ``float16``."""
+    return next(
+        (name for name, value in vars(tl).items() if isinstance(value, tl.dtype) and value == dtype), str(dtype)
+    )
+
+
+def _check_index(name: str, kind: buffered_tensor_type, index: Any, axis: Any) -> int:
+    tensor(name, "index", index)
+    at = integer(name, "axis", axis)
+    if not 0 <= at < len(kind.shape):
+        raise refuse(name, "the axis is out of range", "axis", expected=f"0 to {len(kind.shape) - 1}", found=at)
+    if len(index.shape) != len(kind.shape):
+        raise refuse(
+            name,
+            "the index has another rank than the buffer",
+            "index",
+            expected=len(kind.shape),
+            found=len(index.shape),
+        )
+    if not index.dtype.is_int():
+        raise refuse(
+            name, "the index is no tensor of integers", "index", expected="such as tl.int32", found=index.dtype
+        )
+    return at
+
+
+@op()
+def local_gather(buffer: Any, index: Any, axis: Any, _semantic: Any = None) -> tl.tensor:
+    """Load the elements of a slot that an index chooses along one dimension.
+
+    Element ``[i, j]`` of the result is ``buffer[index[i, j], j]`` for axis 0. No index is checked.
+
+    Args:
+        buffer: One slot.
+        index: A tensor of integers with the rank of the buffer; the result has its shape.
+        axis: The dimension it replaces, a constant.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "local_gather"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    at = _check_index(name, kind, index, axis)
+    builder = typed_builder(_semantic)
+    result = tl.block_type(kind.element_ty, [int(size) for size in index.shape])
+    return tl.tensor(builder.create_local_gather(result.to_ir(builder), buffer.handle, index.handle, at), result)
+
+
+@op()
+def local_scatter(buffer: Any, value: Any, index: Any, axis: Any, _semantic: Any = None) -> None:
+    """Store elements to the places of a slot that an index chooses along one dimension.
+
+    ``value[i, j]`` goes to ``buffer[index[i, j], j]`` for axis 0. No index is checked, and of two elements for one
+    place either stays.
+
+    Args:
+        buffer: One slot.
+        value: A tensor of the type of the buffer.
+        index: A tensor of integers of the shape of ``value``.
+        axis: The dimension it replaces, a constant.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "local_scatter"
+    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    at = _check_index(name, kind, index, axis)
+    _check_like(name, "value", tensor(name, "value", value), [int(size) for size in index.shape], kind.element_ty)
+    typed_builder(_semantic).create_local_scatter(buffer.handle, value.handle, index.handle, at)

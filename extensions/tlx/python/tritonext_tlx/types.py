@@ -1,0 +1,182 @@
+"""Values of TLX that kernels hold: buffers in shared memory, and tokens that order asynchronous work."""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Any
+
+import triton.language as tl
+from triton.experimental.gluon.language import NVMMASharedLayout, SwizzledSharedLayout
+from triton.language.core import base_type, base_value, builtin
+
+from .definition import refuse
+
+__all__ = ["async_token", "buffered_tensor", "buffered_tensor_type", "default_layout", "storage_kind"]
+
+
+class storage_kind(enum.Enum):
+    """Where a buffer lives."""
+
+    smem = "smem"
+    tmem = "tmem"
+
+
+class buffered_tensor_type(base_type):
+    """Type of a buffer: ``num`` slots of one shape, or a single slot when ``num`` is 0.
+
+    Attributes:
+        element_ty: Type of the elements.
+        shape: Shape of one slot.
+        num: Number of slots; 0 for one slot and for views of one.
+        layout: Layout in shared memory, as a shared layout of ``triton.experimental.gluon.language``.
+        alloc_shape: Shape of the allocation that a slice is part of.
+    """
+
+    def __init__(
+        self, element_ty: tl.dtype, shape: list[int], num: int, layout: Any, alloc_shape: list[int], ir_type: Any
+    ) -> None:
+        self.element_ty = element_ty
+        self.shape = shape
+        self.num = num
+        self.layout = layout
+        self.alloc_shape = alloc_shape
+        # A plain builder cannot make it again, and functions that take a buffer ask for it.
+        self.ir_type = ir_type
+
+    @property
+    def slot_bytes(self) -> int:
+        """Number of bytes of one slot."""
+        return math.prod(self.shape) * self.element_ty.primitive_bitwidth // 8
+
+    def _key(self) -> tuple:
+        return (self.element_ty, tuple(self.shape), self.num, self.layout, tuple(self.alloc_shape))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, buffered_tensor_type) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        slots = f"{self.num} x " if self.num else ""
+        return f"buffered_tensor<{slots}{'x'.join(map(str, self.shape))}x{self.element_ty}>"
+
+    __repr__ = __str__
+
+    def mangle(self) -> str:
+        shape = "_".join(map(str, (self.num, *self.shape, *self.alloc_shape)))
+        return f"TLXB{self.element_ty.mangle()}S{shape}L{self.layout.mangle()}B"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        out.append(self.ir_type)
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[buffered_tensor, int]:
+        return buffered_tensor(handles[cursor], self), cursor + 1
+
+
+class buffered_tensor(base_value):
+    """A buffer, made by :func:`local_alloc`, or a view of one. ``buffer[i]`` is :func:`local_view`."""
+
+    def __init__(self, handle: Any, type: buffered_tensor_type) -> None:
+        self.handle = handle
+        self.type = type
+
+    @property
+    def dtype(self) -> tl.dtype:
+        """Type of the elements."""
+        return self.type.element_ty
+
+    @property
+    def shape(self) -> list[tl.constexpr]:
+        """Shape of one slot."""
+        return [tl.constexpr(size) for size in self.type.shape]
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    @builtin
+    def __getitem__(self, index: Any, _semantic: Any = None) -> buffered_tensor:
+        from .memory import local_view
+
+        return local_view(self, index, _semantic=_semantic)
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.append(self.handle)
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
+
+
+class async_token_type(base_type):
+    """Type of a token. It has no value at run time: groups are counted by the hardware, not by tokens."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, async_token_type)
+
+    def __hash__(self) -> int:
+        return hash(async_token_type)
+
+    def __str__(self) -> str:
+        return "async_token"
+
+    def mangle(self) -> str:
+        return "TLXT"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        pass
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[async_token, int]:
+        return async_token(), cursor
+
+
+class async_token(base_value):
+    """What asynchronous copies and their groups return, to say in the kernel which work a wait is about."""
+
+    def __init__(self) -> None:
+        self.type = async_token_type()
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        pass
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        pass
+
+
+def default_layout(shape: list[int], dtype: tl.dtype, target: str) -> Any:
+    """Return the layout of a buffer that names none.
+
+    On NVIDIA that is the widest swizzle that MMA and TMA read and the shape has room for, on AMD rows without swizzle.
+    A vector, and a tile too small for a swizzle of 32 bytes in eight rows, are plain everywhere.
+    """
+    rank = len(shape)
+    width = dtype.primitive_bitwidth
+    if target.startswith("cuda") and rank > 1 and width in (8, 16, 32, 64):
+        layout = NVMMASharedLayout.get_default_for(shape, dtype)
+        if layout.swizzle_byte_width:
+            return layout
+    return SwizzledSharedLayout(1, 1, 1, list(reversed(range(rank))))
+
+
+def require_buffer(name: str, argument: str, value: Any, *, slots: bool | None = None) -> buffered_tensor:
+    """Return an argument that is a buffer.
+
+    Args:
+        name: The op.
+        argument: The argument.
+        value: Its value.
+        slots: True when it must have slots, False when it must be one slot, None when either will do.
+
+    Raises:
+        UserError: It is none of that kind.
+    """
+    if not isinstance(value, buffered_tensor):
+        found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(value)
+        raise refuse(name, "an argument is not a buffer", argument, expected="a buffer of tlx.local_alloc", found=found)
+    if slots is True and not value.type.num:
+        raise refuse(name, "the buffer is one slot already", argument, expected="a buffer with slots", found=value)
+    if slots is False and value.type.num:
+        raise refuse(
+            name, "the buffer has slots", argument, expected="one slot", found=value, hint="choose one, as in buffer[0]"
+        )
+    return value
