@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import sys
 from collections.abc import Callable
@@ -26,7 +27,9 @@ def shared(session: nox.Session, *groups: str) -> Callable[..., None]:
     Triton and the build tools are unpacked once there, instead of once for each session.
     """
     python = environment.ensure("build", *groups)
-    return lambda *arguments: session.run(str(python), *arguments, external=True)
+    # As in an activated environment: CMake looks for Ninja on PATH.
+    env = {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    return lambda *arguments: session.run(str(python), *arguments, env=env, external=True)
 
 
 def compiling_session(**options: str) -> Callable:
