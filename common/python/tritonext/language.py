@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._triton import ops, typed
+from ._triton import ops, scopes, typed
 
-__all__ = ["builtin", "typed_builder"]
+__all__ = ["builtin", "scope", "typed_builder"]
 
 
 def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
@@ -34,6 +34,23 @@ def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
 
     def mark(function: Callable[..., Any]) -> Any:
         return ops.Op(function, extension)
+
+    return mark
+
+
+def scope(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
+    """Mark a function as an op of an extension that opens a block: kernels write ``with f(…):``.
+
+    The function gets the arguments of the call, the keyword ``_semantic`` as those of :func:`builtin` do, and the
+    keyword ``_body``. ``_body.emit()`` builds the block where the kernel's builder stands, as often as it is called;
+    ``_body.statements`` are its statements; ``_body.error`` and ``_body.error_at`` make errors at a place in it.
+
+    Args:
+        extension: Id of the extension the op belongs to.
+    """
+
+    def mark(function: Callable[..., Any]) -> Any:
+        return scopes.ScopeOp(function, extension)
 
     return mark
 
