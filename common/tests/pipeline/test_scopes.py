@@ -60,25 +60,25 @@ def misused(x, n, BLOCK: tl.constexpr):
 @triton.jit
 def failing(x, n, BLOCK: tl.constexpr):
     with fails("user"):
-        n = 1
+        pass
 
 
 @triton.jit
 def failing_nowhere(x, n, BLOCK: tl.constexpr):
     with fails("unknown place"):
-        n = 1
+        pass
 
 
 @triton.jit
 def failing_elsewhere(x, n, BLOCK: tl.constexpr):
     with fails("place"):
-        n = 1
+        pass
 
 
 @triton.jit
 def bound(x, n, BLOCK: tl.constexpr):
     with repeat(1) as y:
-        n = y
+        tl.store(x, y)
 
 
 @triton.jit
@@ -134,7 +134,7 @@ def test_other_with_statements_are_those_of_triton(compiled):
     @triton.jit
     def plain(x, n, BLOCK: tl.constexpr):
         with tl.arange(0, 4):
-            n = 1
+            pass
 
     with pytest.raises(triton.CompilationError) as ours:
         compiled(plain)
