@@ -19,7 +19,7 @@ from triton import knobs
 
 from tritonext.pipeline import Pipeline, wrap_stage
 
-__all__ = ["PassRun", "Recording", "record", "uncached"]
+__all__ = ["PassRun", "Recording", "interpreted", "record", "uncached"]
 
 _DUMP = re.compile(
     r"^// -----// IR Dump Before (?P<name>\w+): (?P<flag>[^{(\s]+)(?P<options>\{.*?\})?"
@@ -72,6 +72,11 @@ class Recording:
 
     pipeline: Pipeline
     passes: list[PassRun] = field(default_factory=list)
+
+
+def interpreted() -> bool:
+    """Whether kernels run in Triton's interpreter, so that none is compiled."""
+    return knobs.runtime.interpret
 
 
 @contextlib.contextmanager
