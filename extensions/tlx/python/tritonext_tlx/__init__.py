@@ -5,6 +5,24 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 
 import tritonext
 
+from .barrier import (
+    alloc_barriers,
+    barrier_arrive,
+    barrier_expect_bytes,
+    barrier_wait,
+    fence,
+    fence_async_shared,
+    fence_mbarrier_init_cluster,
+    mbarrier,
+    mbarrier_type,
+    named_barrier_arrive,
+    named_barrier_wait,
+)
+from .cluster import (
+    cluster_barrier,
+    cluster_cta_rank,
+    cluster_size_1d,
+)
 from .definition import supported_ops
 from .memory import (
     local_alloc,
@@ -18,12 +36,45 @@ from .memory import (
     local_trans,
     local_view,
 )
+from .tasks import (
+    async_task,
+    async_task_replica_id,
+    async_tasks,
+    get_bufidx_phase,
+)
+from .tma import (
+    async_descriptor_load,
+    async_descriptor_store,
+    async_descriptor_store_wait,
+)
 from .types import async_token, buffered_tensor, buffered_tensor_type, storage_kind
+from .utility import (
+    clock64,
+    thread_id,
+)
 
 __all__ = [
+    "alloc_barriers",
+    "async_descriptor_load",
+    "async_descriptor_store",
+    "async_descriptor_store_wait",
+    "async_task",
+    "async_task_replica_id",
+    "async_tasks",
     "async_token",
+    "barrier_arrive",
+    "barrier_expect_bytes",
+    "barrier_wait",
     "buffered_tensor",
     "buffered_tensor_type",
+    "clock64",
+    "cluster_barrier",
+    "cluster_cta_rank",
+    "cluster_size_1d",
+    "fence",
+    "fence_async_shared",
+    "fence_mbarrier_init_cluster",
+    "get_bufidx_phase",
     "local_alloc",
     "local_gather",
     "local_load",
@@ -34,8 +85,13 @@ __all__ = [
     "local_store",
     "local_trans",
     "local_view",
+    "mbarrier",
+    "mbarrier_type",
+    "named_barrier_arrive",
+    "named_barrier_wait",
     "storage_kind",
     "supported_ops",
+    "thread_id",
 ]
 
 tritonext.load("tlx")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import triton.language as tl
-
 from tritonext import language
 from tritonext.errors import UserError
 
@@ -50,12 +49,14 @@ ASYNC_COPY = (*NVIDIA, "hip:gfx950")
 _ops: dict[str, tuple[str, ...]] = {}
 
 
-def op(*, targets: tuple[str, ...] = ALL) -> Callable[[Callable[..., Any]], Any]:
+def op(*, targets: tuple[str, ...] = ALL, block: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Define an op that kernels call.
 
     Args:
         targets: The targets that have it; a kernel for any other gets an error at the line of the call.
+        block: Whether it is used as ``with f(…):`` and gets the statements of that as ``_body``.
     """
+    mark = language.scope if block else language.builtin
 
     def define(function: Callable[..., Any]) -> Any:
         name = function.__name__
@@ -68,7 +69,7 @@ def op(*, targets: tuple[str, ...] = ALL) -> Callable[[Callable[..., Any]], Any]
                 raise refuse(name, "the target lacks this operation", expected=", ".join(targets), found=target)
             return function(*args, _semantic=_semantic, **kwargs)
 
-        return language.builtin(extension="tlx")(checked)
+        return mark(extension="tlx")(checked)
 
     return define
 

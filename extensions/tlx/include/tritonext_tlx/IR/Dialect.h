@@ -1,10 +1,16 @@
 #ifndef TRITONEXT_TLX_IR_DIALECT_H
 #define TRITONEXT_TLX_IR_DIALECT_H
 
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
 #include "triton/Dialect/Triton/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 
 #include "tritonext_tlx/IR/Dialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "tritonext_tlx/IR/Ops.h.inc"
 
 #endif // TRITONEXT_TLX_IR_DIALECT_H

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
 #include "tritonext_tlx/IR/Dialect.h"
 
 namespace tritonext::tlx {

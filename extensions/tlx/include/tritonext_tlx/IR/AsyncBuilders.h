@@ -1,0 +1,50 @@
+//===- AsyncBuilders.h - Builders of tasks, descriptor copies and intrinsics -*- C++ -*-===//
+//
+// What kernels call through Triton's builder. Callbacks get values alone, so a constant operand
+// carries what is no value: an index into an enumeration that Python mirrors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TRITONEXT_TLX_IR_ASYNCBUILDERS_H
+#define TRITONEXT_TLX_IR_ASYNCBUILDERS_H
+
+#include "mlir/IR/Value.h"
+
+#include <vector>
+
+class TritonOpBuilder;
+
+namespace tritonext::tlx {
+
+/// Merges the tasks in front of the insertion point, each a `ttg.warp_specialize` that holds its
+/// code in the default region and its warps in the attribute `tlx.task_warps`, into the one that
+/// has 0 warps, the default task. Constants are cloned into the other tasks and other values become
+/// captures. A tensor cannot be captured; the attribute `tlx.captured_tensor` of the op,
+/// "name|line|column", then says which and where. A default task that is alone is inlined.
+///
+/// `values[1]` is any value and becomes the result.
+void buildMergeTasks(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.async_descriptor_load` of descriptor, buffer, barrier, predicate, eviction policy
+/// and the coordinates.
+void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.async_descriptor_store` of descriptor, buffer, eviction policy, kind of reduction or
+/// -1, and the coordinates.
+void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Reads the special register that `values[1]` names.
+void buildReadRegister(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Waits (`values[1]` is 0) or arrives (1) at the named barrier `values[2]` of `values[3]` threads.
+void buildNamedBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds an acquire-release fence of the scope that `values[1]` names.
+void buildFence(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Makes initialised barriers visible to the other blocks of the cluster.
+void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+} // namespace tritonext::tlx
+
+#endif // TRITONEXT_TLX_IR_ASYNCBUILDERS_H

@@ -1,0 +1,198 @@
+#include "tritonext_tlx/IR/AsyncBuilders.h"
+#include "tritonext_tlx/IR/Dialect.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "python/src/ir.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace {
+
+/// Returns the constant that stands for something other than a value. Python makes these constants
+/// itself, right before the call.
+int64_t constantOf(Value value) {
+  IntegerAttr attr;
+  return matchPattern(value, m_Constant(&attr)) ? attr.getValue().getSExtValue() : 0;
+}
+
+Attribute evictionPolicy(OpBuilder &builder, Value index) {
+  return buildCachePolicy(builder, tt::CacheModifier::NONE,
+                          static_cast<tt::EvictionPolicy>(constantOf(index)));
+}
+
+/// Returns where the user wrote something, behind names and calls.
+FileLineColLoc userLocation(Location loc) {
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return file;
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return userLocation(name.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return userLocation(call.getCaller());
+  return {};
+}
+
+std::string describeCapture(Value tensor, Operation *user) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto name = dyn_cast<NameLoc>(tensor.getLoc()))
+    stream << name.getName().getValue();
+  FileLineColLoc where = userLocation(user->getLoc());
+  stream << '|' << (where ? where.getLine() : 0) << '|' << (where ? where.getColumn() : 0);
+  return text;
+}
+
+/// Moves the ops of the only task in front of the op that holds it.
+void inlineDefaultTask(ttg::WarpSpecializeOp op) {
+  Block &body = op.getDefaultRegion().front();
+  body.getTerminator()->erase();
+  op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
+  op.erase();
+}
+
+/// Makes what the partitions use from outside captures, or copies of constants.
+void isolate(ttg::WarpSpecializeOp op) {
+  ttg::WarpSpecializePartitionsOp partitions = op.getPartitionOp();
+  SetVector<Value> captured;
+  for (Region &region : partitions.getPartitionRegions()) {
+    SetVector<Value> used;
+    getUsedValuesDefinedAbove(region, region, used);
+    OpBuilder builder = OpBuilder::atBlockBegin(&region.front());
+    for (Value value : used) {
+      auto isHere = [&](OpOperand &use) {
+        return region.isAncestor(use.getOwner()->getParentRegion());
+      };
+      Operation *definition = value.getDefiningOp();
+      if (definition && definition->hasTrait<OpTrait::ConstantLike>()) {
+        value.replaceUsesWithIf(builder.clone(*definition)->getResult(0), isHere);
+        continue;
+      }
+      if (isa<RankedTensorType>(value.getType())) {
+        Operation *user = llvm::find_if(value.getUses(), isHere)->getOwner();
+        op->setAttr("tlx.captured_tensor",
+                    StringAttr::get(op.getContext(), describeCapture(value, user)));
+        return;
+      }
+      captured.insert(value);
+    }
+  }
+  for (Value value : captured) {
+    partitions.getExplicitCapturesMutable().append(value);
+    for (Region &region : partitions.getPartitionRegions()) {
+      BlockArgument argument = region.addArgument(value.getType(), value.getLoc());
+      value.replaceUsesWithIf(argument, [&](OpOperand &use) {
+        return region.isAncestor(use.getOwner()->getParentRegion());
+      });
+    }
+  }
+}
+
+/// The special registers Python can name, in its order.
+struct Register {
+  llvm::StringLiteral intrinsic;
+  unsigned bits;
+};
+constexpr Register registers[] = {
+    {"llvm.nvvm.read.ptx.sreg.tid.x", 32},
+    {"llvm.nvvm.read.ptx.sreg.tid.y", 32},
+    {"llvm.nvvm.read.ptx.sreg.tid.z", 32},
+    {"llvm.nvvm.read.ptx.sreg.clock64", 64},
+    {"llvm.nvvm.read.ptx.sreg.cluster.ctarank", 32},
+    {"llvm.nvvm.read.ptx.sreg.cluster.nctarank", 32},
+    {"llvm.amdgcn.workitem.id.x", 32},
+    {"llvm.amdgcn.workitem.id.y", 32},
+    {"llvm.amdgcn.workitem.id.z", 32},
+    {"llvm.amdgcn.s.memtime", 64},
+};
+
+} // namespace
+
+namespace tritonext::tlx {
+
+void buildMergeTasks(TritonOpBuilder &builder, std::vector<Value> &values) {
+  OpBuilder &plain = builder.getBuilder();
+  ttg::WarpSpecializeOp merged;
+  SmallVector<ttg::WarpSpecializeOp> others;
+  SmallVector<int32_t> warps, registers;
+  for (Operation &op :
+       llvm::make_range(plain.getInsertionBlock()->begin(), plain.getInsertionPoint())) {
+    auto count = dyn_cast_or_null<IntegerAttr>(op.removeAttr("tlx.task_warps"));
+    if (!count)
+      continue;
+    auto task = cast<ttg::WarpSpecializeOp>(op);
+    if (count.getInt() == 0) {
+      merged = task;
+      continue;
+    }
+    others.push_back(task);
+    warps.push_back(count.getInt());
+    if (auto budget = dyn_cast_or_null<IntegerAttr>(op.removeAttr("tlx.task_registers")))
+      registers.push_back(budget.getInt());
+  }
+  values[0] = values[1];
+  if (others.empty())
+    return inlineDefaultTask(merged);
+
+  merged->moveBefore(plain.getInsertionBlock(), plain.getInsertionPoint());
+  merged.setPartitionNumWarps(warps);
+  if (!registers.empty())
+    merged.setRequestedRegisters(registers);
+  OpBuilder nested(merged.getContext());
+  nested.createBlock(&merged.getPartitionOpHolder());
+  auto partitions =
+      ttg::WarpSpecializePartitionsOp::create(nested, merged.getLoc(), ValueRange(), others.size());
+  for (auto [region, task] : llvm::zip_equal(partitions.getPartitionRegions(), others)) {
+    region.takeBody(task.getDefaultRegion());
+    task.erase();
+  }
+  isolate(merged);
+}
+
+void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<Value> &values) {
+  ArrayRef<Value> operands = ArrayRef(values).drop_front();
+  builder.create<AsyncDescriptorLoadOp>(operands[0], operands.drop_front(5), operands[1],
+                                        operands[2], operands[3],
+                                        evictionPolicy(builder.getBuilder(), operands[4]));
+}
+
+void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<Value> &values) {
+  ArrayRef<Value> operands = ArrayRef(values).drop_front();
+  tt::DescriptorReduceKindAttr kind;
+  if (int64_t index = constantOf(operands[3]); index >= 0)
+    kind = tt::DescriptorReduceKindAttr::get(builder.getContext(),
+                                             static_cast<tt::DescriptorReduceKind>(index));
+  builder.create<AsyncDescriptorStoreOp>(operands[0], operands.drop_front(4), operands[1], kind,
+                                         evictionPolicy(builder.getBuilder(), operands[2]));
+}
+
+void buildReadRegister(TritonOpBuilder &builder, std::vector<Value> &values) {
+  const Register &source = registers[constantOf(values[1])];
+  auto name = StringAttr::get(builder.getContext(), source.intrinsic);
+  Type type = builder.getBuilder().getIntegerType(source.bits);
+  values[0] = builder.create<LLVM::CallIntrinsicOp>(type, name, ValueRange()).getResult(0);
+}
+
+void buildNamedBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
+  // Intrinsics are convergent, which inline assembly is not: control flow passes could otherwise
+  // clone one barrier into two that wait for different threads.
+  StringRef name = constantOf(values[1]) == 0 ? "llvm.nvvm.barrier.cta.sync.aligned.count"
+                                              : "llvm.nvvm.barrier.cta.arrive.aligned.count";
+  builder.create<LLVM::CallIntrinsicOp>(StringAttr::get(builder.getContext(), name),
+                                        ValueRange{values[2], values[3]});
+}
+
+void buildFence(TritonOpBuilder &builder, std::vector<Value> &values) {
+  constexpr StringRef scopes[] = {"device", "", "agent"};
+  builder.create<LLVM::FenceOp>(LLVM::AtomicOrdering::acq_rel, scopes[constantOf(values[1])]);
+}
+
+void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<Value> &values) {
+  builder.create<ttng::FenceMBarrierInitReleaseClusterOp>();
+}
+
+} // namespace tritonext::tlx

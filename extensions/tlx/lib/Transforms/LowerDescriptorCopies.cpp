@@ -1,0 +1,163 @@
+#include "tritonext_tlx/IR/Dialect.h"
+#include "tritonext_tlx/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+#define DEBUG_TYPE "tlx-lower-descriptor-copies"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::tlx {
+
+#define GEN_PASS_DEF_LOWERDESCRIPTORCOPIESPASS
+#include "tritonext_tlx/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Descriptors that control flow and tasks make one: they have one layout.
+class DescriptorClasses {
+public:
+  explicit DescriptorClasses(ModuleOp module) {
+    module.walk([&](Operation *op) { visit(op); });
+  }
+
+  Value leader(Value value) { return classes.getOrInsertLeaderValue(value); }
+  auto members(Value value) { return classes.members(classes.insert(value)); }
+
+private:
+  void join(ValueRange from, ValueRange to) {
+    for (auto [a, b] : llvm::zip(from, to))
+      if (isa<tt::TensorDescType>(a.getType()) && isa<tt::TensorDescType>(b.getType()))
+        classes.unionSets(a, b);
+  }
+
+  void visit(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      join(loop.getInitArgs(), loop.getRegionIterArgs());
+      join(loop.getInitArgs(), loop.getResults());
+      join(loop.getInitArgs(), loop.getYieldedValues());
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      join(loop.getInits(), loop.getBeforeArguments());
+      join(loop.getInits(), loop.getYieldOp().getResults());
+      join(loop.getConditionOp().getArgs(), loop.getAfterArguments());
+      join(loop.getConditionOp().getArgs(), loop.getResults());
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      if (branch.getNumResults() != 0) {
+        join(branch.getResults(), branch.thenYield().getResults());
+        join(branch.getResults(), branch.elseYield().getResults());
+      }
+    } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      join(select.getResult(), select.getTrueValue());
+      join(select.getResult(), select.getFalseValue());
+    } else if (auto tasks = dyn_cast<ttg::WarpSpecializePartitionsOp>(op)) {
+      for (Region &region : tasks.getPartitionRegions())
+        join(tasks.getExplicitCaptures(), region.getArguments());
+    } else if (auto branch = dyn_cast<BranchOpInterface>(op)) {
+      for (unsigned i = 0; i < op->getNumSuccessors(); ++i)
+        join(branch.getSuccessorOperands(i).getForwardedOperands(),
+             op->getSuccessor(i)->getArguments());
+    }
+  }
+
+  llvm::EquivalenceClasses<Value> classes;
+};
+
+class LowerDescriptorCopiesPass
+    : public impl::LowerDescriptorCopiesPassBase<LowerDescriptorCopiesPass> {
+public:
+  using impl::LowerDescriptorCopiesPassBase<
+      LowerDescriptorCopiesPass>::LowerDescriptorCopiesPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> copies;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AsyncDescriptorLoadOp, AsyncDescriptorStoreOp>(op))
+        copies.push_back(op);
+    });
+    if (copies.empty())
+      return;
+
+    DescriptorClasses classes(getOperation());
+    for (Operation *copy : copies)
+      if (failed(require(classes, copy)))
+        return signalPassFailure();
+    for (const auto &[leader, user] : layouts)
+      for (Value descriptor : classes.members(leader))
+        assign(descriptor, bufferOf(user).getEncoding());
+    // The signature follows the arguments.
+    getOperation().walk([](tt::FuncOp function) {
+      if (function.isDeclaration())
+        return;
+      function.setType(FunctionType::get(function.getContext(),
+                                         function.getBody().front().getArgumentTypes(),
+                                         function.getResultTypes()));
+    });
+    for (Operation *copy : copies)
+      lower(copy);
+  }
+
+private:
+  static ttg::MemDescType bufferOf(Operation *copy) {
+    if (auto load = dyn_cast<AsyncDescriptorLoadOp>(copy))
+      return cast<ttg::MemDescType>(load.getBuffer().getType());
+    return cast<ttg::MemDescType>(cast<AsyncDescriptorStoreOp>(copy).getBuffer().getType());
+  }
+
+  LogicalResult require(DescriptorClasses &classes, Operation *copy) {
+    ttg::MemDescType buffer = bufferOf(copy);
+    auto layout = dyn_cast<ttg::NVMMASharedEncodingAttr>(buffer.getEncoding());
+    if (!layout || layout.getTransposed())
+      return copy->emitError("expected a buffer with an NVMMA layout that is not transposed, got ")
+             << buffer.getEncoding();
+    auto descriptor = cast<tt::TensorDescType>(copy->getOperand(0).getType());
+    if (descriptor.getShape() != buffer.getShape() ||
+        descriptor.getElementType() != buffer.getElementType())
+      return copy->emitError("expected a buffer like the descriptor's block, got ")
+             << buffer << " for " << descriptor;
+    auto [entry, isNew] = layouts.insert({classes.leader(copy->getOperand(0)), copy});
+    if (isNew || bufferOf(entry->second).getEncoding() == layout)
+      return success();
+    InFlightDiagnostic error =
+        copy->emitError("expected buffers of one layout for a descriptor, got ") << layout;
+    error.attachNote(entry->second->getLoc())
+        << "used with " << bufferOf(entry->second).getEncoding() << " here";
+    return error;
+  }
+
+  static void assign(Value descriptor, Attribute layout) {
+    auto type = cast<tt::TensorDescType>(descriptor.getType());
+    descriptor.setType(tt::TensorDescType::get(type.getShape(), type.getElementType(), layout));
+  }
+
+  static void lower(Operation *copy) {
+    OpBuilder builder(copy);
+    Location loc = copy->getLoc();
+    if (auto load = dyn_cast<AsyncDescriptorLoadOp>(copy)) {
+      ttng::AsyncTMACopyGlobalToLocalOp::create(builder, loc, load.getDesc(), load.getCoord(),
+                                                load.getBarrier(), load.getBuffer(), load.getPred(),
+                                                /*multicast=*/false, load.getCachePolicyAttr());
+    } else {
+      auto store = cast<AsyncDescriptorStoreOp>(copy);
+      if (auto kind = store.getKindAttr())
+        ttng::AsyncTMAReduceOp::create(builder, loc, kind, store.getDesc(), store.getCoord(),
+                                       store.getBuffer());
+      else
+        ttng::AsyncTMACopyLocalToGlobalOp::create(builder, loc, TypeRange(), store.getDesc(),
+                                                  store.getCoord(), store.getBuffer(),
+                                                  store.getCachePolicyAttr());
+    }
+    copy->erase();
+  }
+
+  /// The first copy that decided the layout of a class, by its leader.
+  llvm::MapVector<Value, Operation *> layouts;
+};
+
+} // namespace
+} // namespace tritonext::tlx

@@ -1,0 +1,304 @@
+"""Barriers in shared memory (mbarriers), hardware named barriers, and fences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton.language as tl
+from triton.language.core import base_type, base_value, builtin
+from tritonext.language import typed_builder
+
+from ._arguments import bounded, choice, predicate, unsupported
+from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, target_of
+
+__all__ = [
+    "alloc_barriers",
+    "barrier_arrive",
+    "barrier_expect_bytes",
+    "barrier_wait",
+    "fence",
+    "fence_async_shared",
+    "fence_mbarrier_init_cluster",
+    "mbarrier",
+    "mbarrier_type",
+    "named_barrier_arrive",
+    "named_barrier_wait",
+]
+
+# PTX ISA, mbarrier object: pending arrivals and transferred bytes are at most 2**20 - 1.
+_LIMIT = 2**20 - 1
+
+
+class mbarrier_type(base_type):
+    """Type of one barrier, or of an array of barriers.
+
+    Attributes:
+        arrive_count: Arrivals that complete a phase.
+        num: Length of an array; 0 for one barrier.
+    """
+
+    def __init__(self, arrive_count: int, num: int, ir_type: Any) -> None:
+        self.arrive_count = arrive_count
+        self.num = num
+        # A plain builder cannot make it again, and functions that take a barrier ask for it.
+        self.ir_type = ir_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, mbarrier_type) and (self.arrive_count, self.num) == (other.arrive_count, other.num)
+
+    def __hash__(self) -> int:
+        return hash((self.arrive_count, self.num))
+
+    def __str__(self) -> str:
+        return f"mbarrier<{self.num} x {self.arrive_count}>" if self.num else f"mbarrier<{self.arrive_count}>"
+
+    __repr__ = __str__
+
+    def mangle(self) -> str:
+        return f"TLXM{self.arrive_count}N{self.num}"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        out.append(self.ir_type)
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[mbarrier, int]:
+        return mbarrier(handles[cursor], self), cursor + 1
+
+
+class mbarrier(base_value):
+    """A barrier in shared memory, or an array of them made by :func:`alloc_barriers`; ``barriers[i]`` is one of it."""
+
+    def __init__(self, handle: Any, type: mbarrier_type) -> None:
+        self.handle = handle
+        self.type = type
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    @builtin
+    def __getitem__(self, index: Any, _semantic: Any = None) -> mbarrier:
+        return barrier_at(self, index, _semantic)
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.append(self.handle)
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
+
+
+def _ir_type(builder: Any, shape: list[int]) -> Any:
+    layout = builder.get_swizzled_shared_layout(1, 1, 1, [0], [])
+    return builder.get_shared_mem_desc_ty(builder.get_int64_ty(), shape, layout, shape)
+
+
+def barrier_at(barriers: mbarrier, index: Any, semantic: Any) -> mbarrier:
+    """Return one barrier of an array.
+
+    Raises:
+        UserError: There is no array, or the index is out of range or no integer.
+    """
+    name = "local_view"
+    if not barriers.type.num:
+        raise refuse(name, "the argument is one barrier already", "buffer", expected="an array", found=barriers)
+    at = constant(index)
+    if isinstance(at, int) and not 0 <= at < barriers.type.num:
+        raise refuse(name, "the slot is out of range", "index", expected=f"0 to {barriers.type.num - 1}", found=at)
+    number = scalar(name, "index", at, semantic)
+    builder = typed_builder(semantic)
+    type_ = _ir_type(builder, [1])
+    handle = builder.create_memdesc_index(type_, barriers.handle, number.handle)
+    return mbarrier(handle, mbarrier_type(barriers.type.arrive_count, 0, type_))
+
+
+def require_barrier(name: str, argument: str, value: Any) -> mbarrier:
+    """Return an argument that is one barrier.
+
+    Raises:
+        UserError: It is none, or an array of them.
+    """
+    if not isinstance(value, mbarrier):
+        found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(constant(value))
+        raise refuse(name, "an argument is not a barrier", argument, expected="a barrier", found=found)
+    if value.type.num:
+        hint = "choose one, as in barriers[0]"
+        raise refuse(name, "an argument is an array", argument, expected="one barrier", found=value, hint=hint)
+    return value
+
+
+@op(targets=NVIDIA_TMA)
+def alloc_barriers(num_barriers: Any, arrive_count: Any = 1, _semantic: Any = None) -> mbarrier:
+    """Allocate barriers in shared memory and initialize them.
+
+    One thread arrives for all warps that execute :func:`barrier_arrive`, so a task counts as one, a task of two
+    replicas as two, and :func:`barrier_expect_bytes` as one. A phase completes with its last arrival, and not before
+    the bytes that were announced in it have come.
+
+    Args:
+        num_barriers: How many, a constant.
+        arrive_count: Arrivals that complete a phase, a constant.
+
+    Returns:
+        An array of barriers.
+
+    Raises:
+        UserError: An argument is no constant, or out of range.
+    """
+    name = "alloc_barriers"
+    # Of 8 bytes each; no block has the shared memory for more.
+    number = bounded(name, "num_barriers", num_barriers, 1, 1024)
+    count = bounded(name, "arrive_count", arrive_count, 1, _LIMIT)
+    builder = typed_builder(_semantic)
+    type_ = _ir_type(builder, [number, 1])
+    barriers = mbarrier(builder.create_local_alloc(type_), mbarrier_type(count, number, type_))
+    for index in range(number):
+        one = barrier_at(barriers, index, _semantic)
+        typed_builder(_semantic).create_mbarrier_init(one.handle, count)
+    return barriers
+
+
+@op(targets=NVIDIA_TMA)
+def barrier_expect_bytes(bar: Any, size: Any, pred: Any = None, _semantic: Any = None) -> None:
+    """Announce the bytes that copies bring in this phase, and arrive once.
+
+    Args:
+        bar: The barrier.
+        size: Bytes of all copies of the phase together, a constant.
+        pred: Condition; does nothing when false.
+
+    Raises:
+        UserError: An argument is of the wrong kind or out of range.
+    """
+    name = "barrier_expect_bytes"
+    barrier = require_barrier(name, "bar", bar)
+    count = bounded(name, "size", size, 1, _LIMIT)
+    condition = predicate(name, pred, _semantic)
+    typed_builder(_semantic).create_mbarrier_expect(barrier.handle, count, condition)
+
+
+@op(targets=NVIDIA_TMA)
+def barrier_wait(bar: Any, phase: Any, pred: Any = None, _semantic: Any = None) -> None:
+    """Wait until the phase of a parity has completed.
+
+    A new barrier is in its first phase, of parity 0: waiting for 0 waits for that one, waiting for 1 returns at once.
+
+    Args:
+        bar: The barrier.
+        phase: 0 or 1, a constant or a scalar.
+        pred: Condition; does nothing when false.
+
+    Raises:
+        UserError: An argument is of the wrong kind, or a constant phase neither 0 nor 1.
+    """
+    name = "barrier_wait"
+    barrier = require_barrier(name, "bar", bar)
+    parity = constant(phase)
+    if not isinstance(parity, tl.tensor):
+        parity = int(choice(name, "phase", parity, (0, 1)))
+    elif not parity.type.is_block() and parity.dtype.is_int():
+        # A comparison gives a parity too, which a signed conversion would turn to -1.
+        parity = _semantic.cast(parity, tl.uint32) if parity.dtype.is_int1() else parity
+    number = scalar(name, "phase", parity, _semantic)
+    condition = predicate(name, pred, _semantic)
+    typed_builder(_semantic).create_mbarrier_wait(barrier.handle, number.handle, condition, [])
+
+
+@op(targets=NVIDIA_TMA)
+def barrier_arrive(
+    bar: Any, arrive_count: Any = 1, remote_cta_rank: Any = None, pred: Any = None, _semantic: Any = None
+) -> None:
+    """Arrive at a barrier, once for all warps of the task.
+
+    Args:
+        bar: The barrier.
+        arrive_count: Arrivals to count, a constant up to that of the barrier.
+        remote_cta_rank: Not supported: a block of the cluster whose barrier is meant.
+        pred: Condition; does nothing when false.
+
+    Raises:
+        UserError: An argument is of the wrong kind, out of range or not supported.
+    """
+    name = "barrier_arrive"
+    barrier = require_barrier(name, "bar", bar)
+    count = bounded(name, "arrive_count", arrive_count, 1, barrier.type.arrive_count)
+    unsupported(name, "remote_cta_rank", remote_cta_rank, None)
+    condition = predicate(name, pred, _semantic)
+    typed_builder(_semantic).create_mbarrier_arrive(barrier.handle, count, condition)
+
+
+def _named_barrier(name: str, kind: int, bar: Any, num_threads: Any, semantic: Any) -> None:
+    number = bounded(name, "bar", bar, 0, 15)
+    count = bounded(name, "num_threads", num_threads, 32, 1024, 32)
+    builder = semantic.builder
+    builder.create_tlx_named_barrier([builder.get_int32(value) for value in (kind, number, count)])
+
+
+@op(targets=NVIDIA)
+def named_barrier_wait(bar: Any, num_threads: Any, _semantic: Any = None) -> None:
+    """Arrive at a hardware barrier of the block and wait for it.
+
+    The compiler takes barriers too: 0 for the kernel's own warps, 1 for the start and end of tasks, and from 2 on one
+    for each task but the default one. Number yours from 15 down.
+
+    Args:
+        bar: Number of the barrier, a constant from 0 to 15.
+        num_threads: Threads that wait and arrive, together: a constant multiple of 32.
+
+    Raises:
+        UserError: An argument is no constant, or out of range.
+    """
+    _named_barrier("named_barrier_wait", 0, bar, num_threads, _semantic)
+
+
+@op(targets=NVIDIA)
+def named_barrier_arrive(bar: Any, num_threads: Any, _semantic: Any = None) -> None:
+    """Arrive at a hardware barrier without waiting for it.
+
+    Args:
+        bar: As of :func:`named_barrier_wait`.
+        num_threads: As of :func:`named_barrier_wait`.
+
+    Raises:
+        UserError: An argument is no constant, or out of range.
+    """
+    _named_barrier("named_barrier_arrive", 1, bar, num_threads, _semantic)
+
+
+@op(targets=ALL)
+def fence(scope: Any, _semantic: Any = None) -> None:
+    """Order the memory accesses before it and after it.
+
+    Args:
+        scope: ``"gpu"`` or ``"sys"``, an acquire-release fence among the threads of the device or of the system; or
+            ``"async_shared"``, between plain accesses to shared memory and those of TMA and MMA, which belongs between
+            a store to a buffer and a copy or MMA that reads it.
+
+    Raises:
+        UserError: There is no such scope, or the target lacks it.
+    """
+    name = "fence"
+    kind = choice(name, "scope", scope, ("gpu", "sys", "async_shared"))
+    target = target_of(_semantic)
+    if kind == "async_shared":
+        if target not in NVIDIA_TMA:
+            expected = ", ".join(NVIDIA_TMA)
+            raise refuse(
+                name, "the target has one kind of access to shared memory", "scope", expected=expected, found=target
+            )
+        typed_builder(_semantic).create_fence_async_shared(False)
+        return
+    builder = _semantic.builder
+    # Backends of LLVM name the scope of the device differently, and that of the system not at all.
+    index = 1 if kind == "sys" else 0 if target.startswith("cuda") else 2
+    builder.create_tlx_fence([builder.get_int32(index)])
+
+
+@op(targets=NVIDIA_TMA)
+def fence_async_shared(_semantic: Any = None) -> None:
+    """Do what ``fence("async_shared")`` does."""
+    typed_builder(_semantic).create_fence_async_shared(False)
+
+
+@op(targets=NVIDIA_TMA)
+def fence_mbarrier_init_cluster(_semantic: Any = None) -> None:
+    """Make initialized barriers known to the other blocks of the cluster, before a :func:`cluster_barrier`."""
+    builder = _semantic.builder
+    builder.create_tlx_fence_barrier_init([builder.get_int32(0)])

@@ -1,0 +1,152 @@
+"""Copies of tiles by tensor descriptors (TMA)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton.language as tl
+from triton.language.core import base_value, tensor_descriptor_base
+from tritonext.language import typed_builder
+
+from ._arguments import bounded, choice, coordinates, predicate, unsupported
+from .barrier import require_barrier
+from .definition import NVIDIA_TMA, constant, op, refuse
+from .types import buffered_tensor, require_buffer
+
+__all__ = ["async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"]
+
+# Values of the enumerations EvictionPolicy and DescriptorReduceKind of Triton.
+_EVICTION = {"": 1, "evict_first": 2, "evict_last": 3}
+_REDUCTION = {"": -1, "add": 1, "min": 2, "max": 3, "and": 6, "or": 7, "xor": 8}
+
+
+def _tile(name: str, argument: str, desc: Any, value: Any) -> buffered_tensor:
+    """Return the buffer of a copy, which has to be like a block of its descriptor.
+
+    Raises:
+        UserError: It is not, or there is no descriptor or buffer.
+    """
+    if not isinstance(desc, tensor_descriptor_base):
+        found = f"a value of type {desc.type}" if isinstance(desc, base_value) else repr(constant(desc))
+        raise refuse(name, "an argument is not a descriptor", "desc", expected="a tensor descriptor", found=found)
+    buffer = require_buffer(name, argument, value, slots=False)
+    block = [constant(size) for size in desc.block_shape]
+    if buffer.type.shape != block or buffer.dtype != desc.dtype:
+        raise refuse(
+            name,
+            "the buffer is not like a block of the descriptor",
+            argument,
+            expected=f"{tuple(block)} of {desc.dtype}",
+            found=f"{tuple(buffer.type.shape)} of {buffer.dtype}",
+        )
+    return buffer
+
+
+@op(targets=NVIDIA_TMA)
+def async_descriptor_load(
+    desc: Any,
+    result: Any,
+    offsets: Any,
+    barrier: Any,
+    pred: Any = None,
+    cache_modifier: Any = "",
+    eviction_policy: Any = "",
+    multicast_targets: Any = (),
+    two_ctas: Any = False,
+    _semantic: Any = None,
+) -> None:
+    """Start the copy of a tile into a buffer. A barrier that was told of its bytes completes when they have come.
+
+    Elements outside of the tensor are zero.
+
+    Args:
+        desc: Tensor descriptor, of the host or of ``tl.make_tensor_descriptor``.
+        result: One slot, like a block of the descriptor.
+        offsets: Where the tile starts, one integer for each dimension.
+        barrier: The barrier that gets the bytes, announced by :func:`barrier_expect_bytes`.
+        pred: Condition; does nothing when false.
+        cache_modifier: Only ``""``: the instruction has none.
+        eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``, of the lines in the L2 cache.
+        multicast_targets: Not supported: blocks of the cluster that get the tile too.
+        two_ctas: Not supported: one barrier for a pair of blocks.
+
+    Raises:
+        UserError: An argument is of the wrong kind or not supported.
+    """
+    name = "async_descriptor_load"
+    buffer = _tile(name, "result", desc, result)
+    signalled = require_barrier(name, "barrier", barrier)
+    choice(name, "cache_modifier", cache_modifier, ("",))
+    eviction = _EVICTION[choice(name, "eviction_policy", eviction_policy, tuple(_EVICTION))]
+    unsupported(name, "multicast_targets", tuple(constant(multicast_targets) or ()), ())
+    unsupported(name, "two_ctas", two_ctas, False)
+    start = coordinates(name, offsets, len(desc.block_shape), _semantic)
+    condition = predicate(name, pred, _semantic)
+    builder = _semantic.builder
+    builder.create_tlx_async_descriptor_load(
+        [desc.handle, buffer.handle, signalled.handle, condition, builder.get_int32(eviction), *start]
+    )
+
+
+@op(targets=NVIDIA_TMA)
+def async_descriptor_store(
+    desc: Any, source: Any, offsets: Any, eviction_policy: Any = "", store_reduce: Any = "", _semantic: Any = None
+) -> None:
+    """Start the copy of a buffer to a tile, or its reduction into one.
+
+    A buffer that :func:`local_store` filled needs :func:`fence_async_shared` before this, and
+    :func:`async_descriptor_store_wait` before it is filled again. Elements outside of the tensor stay as they are.
+
+    Args:
+        desc: Tensor descriptor, of the host or of ``tl.make_tensor_descriptor``.
+        source: One slot, like a block of the descriptor.
+        offsets: Where the tile starts, one integer for each dimension.
+        eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``, of the lines in the L2 cache. Reductions take
+            only ``""``.
+        store_reduce: ``""`` to copy; ``"add"``, ``"min"``, ``"max"``, ``"and"``, ``"or"`` or ``"xor"`` to reduce each
+            element atomically.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "async_descriptor_store"
+    buffer = _tile(name, "source", desc, source)
+    reduction = choice(name, "store_reduce", store_reduce, tuple(_REDUCTION))
+    _check_reduction(name, reduction, desc.dtype)
+    eviction = choice(name, "eviction_policy", eviction_policy, ("",) if reduction else tuple(_EVICTION))
+    start = coordinates(name, offsets, len(desc.block_shape), _semantic)
+    builder = _semantic.builder
+    kinds = [builder.get_int32(_EVICTION[eviction]), builder.get_int32(_REDUCTION[reduction])]
+    builder.create_tlx_async_descriptor_store([desc.handle, buffer.handle, *kinds, *start])
+
+
+def _check_reduction(name: str, reduction: str, dtype: tl.dtype) -> None:
+    """Refuse element types that the copy engine cannot reduce: PTX ISA, cp.reduce.async.bulk.tensor."""
+    integers = (tl.int32, tl.uint32, tl.int64, tl.uint64)
+    halves = (tl.float16, tl.bfloat16)
+    allowed = {
+        "": None,
+        "add": (tl.int32, tl.uint32, tl.uint64, tl.float32, *halves),
+        "min": (*integers, *halves),
+        "max": (*integers, *halves),
+        "and": integers,
+        "or": integers,
+        "xor": integers,
+    }[reduction]
+    if allowed is not None and dtype not in allowed:
+        expected = ", ".join(map(str, allowed))
+        raise refuse(name, f"elements have no atomic {reduction!r}", "store_reduce", expected=expected, found=dtype)
+
+
+@op(targets=NVIDIA_TMA)
+def async_descriptor_store_wait(pendings: Any, _semantic: Any = None) -> None:
+    """Wait until at most so many stores still read their buffers, of those that the same warps started.
+
+    Args:
+        pendings: How many may be left, a constant; 0 waits for all.
+
+    Raises:
+        UserError: It is no constant, or negative.
+    """
+    count = bounded("async_descriptor_store_wait", "pendings", pendings, 0, 63)
+    typed_builder(_semantic).create_async_tma_store_wait(count, True)
