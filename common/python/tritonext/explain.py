@@ -40,7 +40,7 @@ from rich.text import Text
 from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction
 
-from . import activation, inspect_code, loader, registry, remarks
+from . import activation, env, inspect_code, loader, registry, remarks
 from ._triton import recording
 from ._triton.recording import PassRun
 from .errors import ExtensionError, OptionError, TritonextError, UserError
@@ -501,7 +501,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("kernel", help="kernel.py::name or package.module::name")
     parser.add_argument("--target", default="cuda:90", help="cuda:<capability> or hip:<chip> (default: %(default)s)")
     parser.add_argument(
-        "--enable", action="append", default=[], metavar="ID[:KEY=VALUE…]", help="extension to compile with; repeatable"
+        "--enable",
+        action="append",
+        default=[],
+        metavar="ID[:KEY=VALUE…]",
+        help="extension to compile with, repeatable; TRITONEXT_ENABLE when absent",
     )
     parser.add_argument("--signature", default="", help="types of arguments: 'a=*fp16:16, n=i32'")
     parser.add_argument(
@@ -532,11 +536,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         TritonextError: The kernel, an argument or an extension is unusable.
     """
     arguments = _parser().parse_args(argv)
+    if recording.interpreted():
+        raise UserError(
+            "interpreted kernels are not compiled", where="TRITON_INTERPRET", hint="unset the variable and run it again"
+        )
     parse_target(arguments.target)
     kernel = _complete(find_kernel(arguments.kernel), arguments)
     stages = (arguments.stage,) if arguments.stage else _STAGES
     name = arguments.kernel.rpartition("::")[2]
-    explanation = explain(kernel, arguments.target, arguments.enable, stages, name)
+    specs = arguments.enable or activation.parse_specs(env.get("TRITONEXT_ENABLE"))
+    explanation = explain(kernel, arguments.target, specs, stages, name)
     if arguments.only:
         _check_pass(explanation, arguments.only)
     if arguments.json:

@@ -28,6 +28,8 @@ TARGETS = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950")
 
 # CDNA and GCN chips run 64 lanes in step, RDNA (gfx10 and later) 32.
 _WIDE_WAVE = ("gfx9",)
+# LLVM ends the process on a capability it does not know.
+_CAPABILITIES = (70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
 _CHIP = re.compile(r"gfx[0-9]+[0-9a-f]{2}(-strict)?")
 
 
@@ -178,13 +180,13 @@ def parse_target(text: str) -> GPUTarget:
         OptionError: ``text`` has another form.
     """
     backend, _, arch = text.partition(":") if isinstance(text, str) else ("", "", "")
-    if backend == "cuda" and arch.isascii() and arch.isdecimal():
+    if backend == "cuda" and arch in map(str, _CAPABILITIES):
         return GPUTarget("cuda", int(arch), 32)
     if backend == "hip" and _CHIP.fullmatch(arch):
         return GPUTarget("hip", arch, 64 if arch.startswith(_WIDE_WAVE) else 32)
     raise OptionError(
         "unknown target",
-        expected="cuda:<capability> or hip:<chip>",
+        expected="cuda:<capability> or hip:<chip>, with a capability of " + ", ".join(map(str, _CAPABILITIES)),
         found=repr(text),
         hint=f"the targets checked by this project are {', '.join(TARGETS)}",
     )

@@ -15,7 +15,7 @@ from tritonext._triton import recording
 from tritonext.errors import ExtensionError, OptionError, UserError
 from tritonext.explain import Section
 from tritonext.offline import Argument
-from tritonext.testing import kernels
+from tritonext.testing import kernels, run_python
 
 KERNELS = """\
 from __future__ import annotations
@@ -401,3 +401,17 @@ def test_the_command_line_of_a_fresh_process(file):
     done = subprocess.run([*command[:4], f"{file}::plain"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "BLOCK needs a value: --constexpr BLOCK=128" in done.stderr
+
+
+def test_interpreted_kernels_are_refused():
+    done = run_python(
+        "-m", "tritonext", "explain", "tritonext.testing.kernels::softmax", environment={"TRITON_INTERPRET": "1"}
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: interpreted kernels are not compiled\n  where: TRITON_INTERPRET\n")
+
+
+def test_the_variable_enables_what_the_command_line_leaves_open(probe, monkeypatch, capsys):
+    monkeypatch.setenv("TRITONEXT_ENABLE", "probe:mark=x")
+    run("tritonext.testing.kernels::softmax", "--stage", "ttir", "--json")
+    assert json.loads(capsys.readouterr().out)["extensions"] == ["probe"]

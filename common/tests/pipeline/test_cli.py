@@ -34,7 +34,9 @@ def test_stock_pipelines_are_those_recorded():
     assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(target.replace(":", "-") for target in TARGETS)
 
 
-@pytest.mark.parametrize("target", ["cuda", "cuda:", "cuda:\u00b2", "hip:gfx", "hip:gfxzzz", "hip:gfx9-generic", ""])
+@pytest.mark.parametrize(
+    "target", ["cuda", "cuda:", "cuda:\u00b2", "cuda:1", "cuda:99999", "hip:gfx", "hip:gfxzzz", "hip:gfx9-generic", ""]
+)
 def test_unusable_target_is_refused(target):
     with pytest.raises(OptionError, match="unknown target"):
         main(["--target", target])
