@@ -6,6 +6,7 @@ from typing import Any
 
 import triton.language as tl
 from triton.language.core import base_type, base_value, builtin
+
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, predicate, unsupported

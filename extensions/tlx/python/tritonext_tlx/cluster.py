@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import triton.language as tl
+
 from tritonext.language import typed_builder
 
 from .definition import NVIDIA_TMA, op

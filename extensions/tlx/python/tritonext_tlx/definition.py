@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import triton.language as tl
+
 from tritonext import language
 from tritonext.errors import UserError
 

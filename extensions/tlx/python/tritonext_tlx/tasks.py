@@ -10,6 +10,7 @@ from typing import Any
 
 import triton
 import triton.language as tl
+
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, unsupported
