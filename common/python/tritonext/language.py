@@ -59,8 +59,9 @@ def typed_builder(_semantic: Any) -> Any:
     """Return a builder of stock TritonGPU ops for the place where an op of an extension is called.
 
     It makes what ``triton.language`` has no spelling for: shared memory and its views, asynchronous copies, barriers,
-    tensor memory, every layout. Its methods are those of Gluon's builder in the installed Triton. It stands where the
-    kernel's builder stands at the time of the call, so ask anew after that one has moved.
+    tensor memory, every layout. Its methods are those of Gluon's builder in the installed Triton; its attribute
+    ``no_value`` stands for an operand that is left out. It stands where the kernel's builder stands at the time of the
+    call, so ask anew after that one has moved.
 
     Ops with tensors reach the GPU dialects only in an extension that carries them across the conversion to layouts;
     ``tritonext/ForeignOps.h`` says how.

@@ -1,6 +1,10 @@
 #include "tritonext_tlx/IR/Dialect.h"
+#include "tritonext_tlx/IR/Builders.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "python/src/ir.h"
+
+using namespace mlir;
 
 #include "tritonext_tlx/IR/Dialect.cpp.inc"
 
@@ -12,4 +16,12 @@ void tritonext::tlx::TlxDialect::initialize() {
 #define GET_OP_LIST
 #include "tritonext_tlx/IR/Ops.cpp.inc"
       >();
+}
+
+void tritonext::tlx::buildAsyncDot(TritonOpBuilder &builder, std::vector<Value> &values) {
+  if (values.size() != 4 && values.size() != 5)
+    return;
+  Value useC = values.size() == 5 ? values[4] : Value();
+  values[0] =
+      builder.create<AsyncDotOp>(values[3].getType(), values[1], values[2], values[3], useC);
 }

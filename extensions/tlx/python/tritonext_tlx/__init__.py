@@ -23,7 +23,9 @@ from .cluster import (
     cluster_cta_rank,
     cluster_size_1d,
 )
+from .copy import async_load, async_load_commit_group, async_load_wait_group, prefetch
 from .definition import supported_ops
+from .dot import async_dot, async_dot_wait
 from .memory import (
     local_alloc,
     local_gather,
@@ -58,6 +60,11 @@ __all__ = [
     "async_descriptor_load",
     "async_descriptor_store",
     "async_descriptor_store_wait",
+    "async_dot",
+    "async_dot_wait",
+    "async_load",
+    "async_load_commit_group",
+    "async_load_wait_group",
     "async_task",
     "async_task_replica_id",
     "async_tasks",
@@ -89,6 +96,7 @@ __all__ = [
     "mbarrier_type",
     "named_barrier_arrive",
     "named_barrier_wait",
+    "prefetch",
     "storage_kind",
     "supported_ops",
     "thread_id",

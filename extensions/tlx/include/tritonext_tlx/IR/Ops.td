@@ -10,6 +10,37 @@ include "tritonext_tlx/IR/Dialect.td"
 // No op states its effects, so that stock passes move nothing across one.
 class Tlx_Op<string mnemonic, list<Trait> traits = []> : Op<Tlx_Dialect, mnemonic, traits>;
 
+def Tlx_AsyncLoadWaitOp : Tlx_Op<"async_load_wait"> {
+  let summary = "wait until at most `pendings` groups of asynchronous copies are outstanding";
+  let description = [{
+    `ttg.async_wait`, hidden from the stock pipeliner, which counts groups by tokens and would wait for all of them.
+  }];
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pendings);
+  let results = (outs TTG_AsyncToken:$token);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tlx_AsyncDotOp : Tlx_Op<"async_dot", [AllTypesMatch<["c", "d"]>]> {
+  let summary = "start a warp-group matrix product of operands in shared memory";
+  let description = [{
+    `d = a * b + c`, where `c` counts as zero when `useC` is given and false. Nobody may read `d` before a
+    `ttng.warp_group_dot_wait` has covered it. This is `ttng.warp_group_dot` where that cannot be: before tensors have
+    layouts, and in front of the stock pipeliner, which puts a wait behind each.
+  }];
+  let arguments = (ins
+    AnyTypeOf<[TT_FpIntTensor, TTG_MemDescType]>:$a,
+    TTG_MemDescType:$b,
+    TT_FpIntTensor:$c,
+    Optional<I1>:$useC,
+    DefaultValuedAttr<StrAttr, "\"ieee\"">:$inputPrecision,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+  );
+  let results = (outs TT_FpIntTensor:$d);
+  let assemblyFormat = [{
+    $a `,` $b `,` $c (`if` $useC^)? attr-dict `:` qualified(type($a)) `*` qualified(type($b)) `->` type($d)
+  }];
+}
+
 // Stock copies want a descriptor that already has the layout of the buffer, and descriptors get layouts late.
 
 def Tlx_AsyncDescriptorLoadOp : Tlx_Op<"async_descriptor_load"> {

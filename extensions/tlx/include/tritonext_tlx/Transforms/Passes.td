@@ -20,6 +20,46 @@ def RestoreForeignOpsPass : Pass<"tlx-restore-foreign-ops", "::mlir::ModuleOp"> 
   }];
 }
 
+def LimitLoopsPass : Pass<"tlx-limit-loops", "::mlir::ModuleOp"> {
+  let summary = "Keep stock software pipelining out of loops that are pipelined by hand";
+  let description = [{
+    A loop with asynchronous copies, asynchronous dots or barriers of TLX, in itself or in a loop inside, is scheduled by
+    its author. It gets `tt.num_stages = 1`, on which the stock pipeliners leave it alone. `tl.range(num_stages=)` with
+    more stages on such a loop is an error. Loops without such ops are pipelined as ever.
+  }];
+}
+
+def LowerAsyncDotsPass : Pass<"tlx-lower-async-dots", "::mlir::ModuleOp"> {
+  let summary = "Turn asynchronous dots into warp-group MMA";
+  let description = [{
+    Gives the accumulator of each `tlx.async_dot` the layout of warp-group MMA and replaces the op by
+    `ttng.warp_group_dot`. The layout follows the accumulator through waits, loops and conditionals, so that registers
+    that an MMA still writes are never moved. Where other ops make or use the accumulator its layout is converted.
+
+    A use of the result of a dot that is not behind a wait is an error.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
+def HideAsyncOpsPass : Pass<"tlx-hide-async-ops", "::mlir::ModuleOp"> {
+  let summary = "Hide waits and asynchronous dots from the stock pipeliners";
+  let description = [{
+    The stock pipeliners own every asynchronous op they see, in whatever loop: they recompute the counts of waits from
+    tokens that waits by hand do not have, and put a wait behind each asynchronous dot. This pass turns `ttg.async_wait`
+    into `tlx.async_load_wait` and asynchronous `ttng.warp_group_dot` into `tlx.async_dot` while they run.
+  }];
+}
+
+def ShowAsyncOpsPass : Pass<"tlx-show-async-ops", "::mlir::ModuleOp"> {
+  let summary = "Bring back what was hidden from the stock pipeliners";
+  let description = [{
+    The other half of `tlx-hide-async-ops`. A `tlx.async_dot` whose accumulator has no layout of MMA is an error.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
 def ConvertPartitionsPass : Pass<"tlx-convert-partitions", "::mlir::ModuleOp"> {
   let summary = "Give the tensors of tasks layouts for the warps of the task";
   let description = [{

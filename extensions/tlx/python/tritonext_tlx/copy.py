@@ -1,0 +1,216 @@
+"""Copies from global to shared memory that go on while the kernel does something else, and waiting for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import triton.language as tl
+
+from tritonext.language import typed_builder
+
+from .definition import ASYNC_COPY, NVIDIA, NVIDIA_TMA, constant, integer, op, refuse, target_of, tensor
+from .types import async_token, buffered_tensor, require_buffer
+
+__all__ = ["async_load", "async_load_commit_group", "async_load_wait_group", "prefetch"]
+
+_CACHE_MODIFIERS = {"": "none", ".ca": "ca", ".cg": "cg"}
+_EVICTION_POLICIES = {"": "evict_normal", **{name: name for name in ("evict_normal", "evict_first", "evict_last")}}
+_PREFETCH = """{
+.reg .pred %p;
+setp.ne.s32 %p, $2, 0;
+@%p prefetch.global.LEVEL [$1];
+mov.u32 $0, 0;
+}"""
+
+
+@op(targets=ASYNC_COPY)
+def async_load(
+    src: Any,
+    result: buffered_tensor,
+    mask: Any = None,
+    other: Any = None,
+    cache_modifier: Any = "",
+    eviction_policy: Any = "",
+    is_volatile: Any = False,
+    _semantic: Any = None,
+) -> async_token:
+    """Start copying from global memory to a slot.
+
+    The copy belongs to the group that the next :func:`async_load_commit_group` closes. Nobody may read the slot before
+    a wait has covered that group.
+
+    Args:
+        src: Tensor of pointers, of the shape of the slot.
+        result: One slot.
+        mask: Where to copy; the slot gets ``other`` elsewhere, or zeros.
+        other: Value for the places that ``mask`` leaves out. NVIDIA's hardware fills with zeros only.
+        cache_modifier: ``".ca"`` or ``".cg"``.
+        eviction_policy: ``"evict_normal"``, or on Hopper and Blackwell ``"evict_first"`` or ``"evict_last"``.
+        is_volatile: False; no target has a volatile asynchronous copy.
+
+    Raises:
+        UserError: Shapes or types differ, or the hardware cannot do what is asked.
+    """
+    name = "async_load"
+    kind = require_buffer(name, "result", result, slots=False).type
+    pointers = tensor(name, "src", src)
+    if not pointers.dtype.is_ptr():
+        raise refuse(name, "an argument is not a tensor of pointers", "src", expected="pointers", found=pointers.type)
+    element = pointers.dtype.element_ty
+    if element != kind.element_ty:
+        raise refuse(name, "the types of the elements differ", "src", expected=kind.element_ty, found=element)
+    mask, other = constant(mask), constant(other)
+    if mask is not None:
+        pointers, mask = _semantic.broadcast_impl_value(pointers, _semantic.to_tensor(mask))
+        if not mask.dtype.is_int1():
+            raise refuse(name, "the mask is no tensor of booleans", "mask", expected="tl.int1", found=mask.dtype)
+    found = [int(size) for size in pointers.shape]
+    if found != kind.shape:
+        raise refuse(name, "the shapes differ", "src", expected=tuple(kind.shape), found=tuple(found))
+    other = _fill(name, mask, other, pointers, _semantic)
+    policy = _cache_policy(name, cache_modifier, eviction_policy, _semantic)
+    if constant(is_volatile):
+        raise refuse(
+            name,
+            "no target has a volatile asynchronous copy",
+            "is_volatile",
+            expected=False,
+            hint="use tl.load instead",
+        )
+    builder = typed_builder(_semantic)
+    builder.create_async_copy_global_to_local(
+        result.handle,
+        pointers.handle,
+        builder.no_value if mask is None else mask.handle,
+        builder.no_value if other is None else other.handle,
+        policy,
+        False,
+    )
+    return async_token()
+
+
+def _fill(name: str, mask: Any, other: Any, pointers: tl.tensor, semantic: Any) -> tl.tensor | None:
+    """Return the operand for the places that the mask leaves out, or None where the hardware fills with zeros."""
+    nvidia = target_of(semantic).startswith("cuda")
+    if mask is None:
+        if other is not None:
+            raise refuse(name, "there is no mask that leaves anything out", "other", expected=None, hint="pass a mask")
+        return None
+    zero = other is None or (isinstance(other, int | float) and other == 0)
+    if nvidia:
+        if not zero:
+            raise refuse(
+                name,
+                "the hardware fills with zeros only",
+                "other",
+                expected="0 or none",
+                found=other,
+                hint="replace the value after tlx.local_load with tl.where",
+            )
+        return None
+    # Without a value, lanes that copy nothing leave what was there.
+    element = pointers.dtype.element_ty
+    value = semantic.cast(semantic.to_tensor(0 if zero else other), element)
+    return semantic.broadcast_impl_shape(value, pointers.shape)
+
+
+def _cache_policy(name: str, cache_modifier: Any, eviction_policy: Any, semantic: Any) -> Any:
+    modifier, policy = constant(cache_modifier) or "", constant(eviction_policy) or ""
+    for argument, value, known in (
+        ("cache_modifier", modifier, _CACHE_MODIFIERS),
+        ("eviction_policy", policy, _EVICTION_POLICIES),
+    ):
+        if value not in known:
+            expected = ", ".join(repr(text) for text in known)
+            raise refuse(name, "an argument has an unknown value", argument, expected=expected, found=repr(value))
+    if policy not in ("", "evict_normal") and target_of(semantic) not in NVIDIA_TMA:
+        raise refuse(
+            name,
+            "the copies of this target have no eviction policy",
+            "eviction_policy",
+            expected="evict_normal, or one of the targets " + ", ".join(NVIDIA_TMA),
+            found=f"{policy} for {target_of(semantic)}",
+        )
+    return semantic.builder.get_cache_policy(_CACHE_MODIFIERS[modifier], _EVICTION_POLICIES[policy])
+
+
+def _check_tokens(name: str, tokens: Any) -> None:
+    values = constant(tokens)
+    if values is None:
+        return
+    if not isinstance(values, Iterable):
+        values = [values]
+    for token in values:
+        if not isinstance(token, async_token):
+            raise refuse(
+                name,
+                "an argument is not a list of tokens",
+                "tokens",
+                expected="what asynchronous ops returned",
+                found=token,
+            )
+
+
+@op(targets=ASYNC_COPY)
+def async_load_commit_group(tokens: Any = None, _semantic: Any = None) -> async_token:
+    """Close the group of all copies started since the last group; an empty group counts too.
+
+    Args:
+        tokens: Tokens of the copies, for readers of the kernel.
+
+    Raises:
+        UserError: ``tokens`` are none.
+    """
+    _check_tokens("async_load_commit_group", tokens)
+    typed_builder(_semantic).create_async_commit_group()
+    return async_token()
+
+
+@op(targets=ASYNC_COPY)
+def async_load_wait_group(pendings: Any, tokens: Any = None, _semantic: Any = None) -> async_token:
+    """Wait until at most ``pendings`` of the closed groups are still being copied.
+
+    Args:
+        pendings: How many of the newest groups may go on, a constant.
+        tokens: Tokens of the groups, for readers of the kernel.
+
+    Raises:
+        UserError: ``pendings`` is no constant, or ``tokens`` are none.
+    """
+    name = "async_load_wait_group"
+    _check_tokens(name, tokens)
+    typed_builder(_semantic).create_async_wait_group(integer(name, "pendings", pendings, least=0))
+    return async_token()
+
+
+@op(targets=NVIDIA)
+def prefetch(src: Any, level: Any = "L2", mask: Any = None, _semantic: Any = None) -> None:
+    """Bring memory closer without waiting for it.
+
+    Args:
+        src: Tensor of pointers; one in each cache line is enough.
+        level: ``"L1"`` or ``"L2"``.
+        mask: Which of them to use.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "prefetch"
+    pointers = tensor(name, "src", src)
+    if not pointers.dtype.is_ptr():
+        raise refuse(name, "an argument is not a tensor of pointers", "src", expected="pointers", found=pointers.type)
+    cache = constant(level)
+    if cache not in ("L1", "L2"):
+        raise refuse(name, "an argument has an unknown value", "level", expected="'L1', 'L2'", found=repr(cache))
+    chosen = constant(mask)
+    chosen = _semantic.to_tensor(True if chosen is None else chosen)
+    tl.inline_asm_elementwise(
+        _PREFETCH.replace("LEVEL", cache),
+        "=r,l,r",
+        [_semantic.cast(pointers, tl.int64), _semantic.cast(chosen, tl.int32)],
+        tl.int32,
+        is_pure=False,
+        pack=1,
+        _semantic=_semantic,
+    )
