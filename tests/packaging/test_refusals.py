@@ -130,10 +130,13 @@ def test_no_toolchain(probe, tmp_path):
 def configure(environment, tools, tmp_path):
     """Run CMake alone on a project whose CMakeLists.txt holds the given lines."""
     cmake = pathlib.Path(environment.check("-c", "import cmake; print(cmake.CMAKE_BIN_DIR)").strip(), "cmake")
+    # Ninja comes with the environment too; a machine need not have make, CMake's default.
+    ninja = environment.check("-c", "import ninja; print(ninja.BIN_DIR)").strip()
     root = environment.check("-m", "tritonext.build", "root").strip()
 
     def run(directory: pathlib.Path, *options: str) -> subprocess.CompletedProcess[str]:
-        command = [cmake, "-S", directory, "-B", tmp_path / "build", f"-DTritonext_ROOT={root}"]
+        command = [cmake, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}/ninja"]
+        command += ["-S", directory, "-B", tmp_path / "build", f"-DTritonext_ROOT={root}"]
         command += [f"-DPython_EXECUTABLE={environment.python}", *options]
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         return subprocess.run(
