@@ -92,6 +92,14 @@ void isolate(ttg::WarpSpecializeOp op) {
   }
 }
 
+/// Notes the number of blocks in a cluster at the module. The conversion to layouts does so too,
+/// but ops of clusters are verified before it.
+void setClusterSize(TritonOpBuilder &builder, Value size) {
+  OpBuilder &plain = builder.getBuilder();
+  auto module = plain.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  module->setAttr(ttg::AttrNumCTAsName, plain.getI32IntegerAttr(constantOf(size)));
+}
+
 /// The special registers Python can name, in its order.
 struct Register {
   llvm::StringLiteral intrinsic;
@@ -192,7 +200,13 @@ void buildFence(TritonOpBuilder &builder, std::vector<Value> &values) {
 }
 
 void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<Value> &values) {
+  setClusterSize(builder, values[1]);
   builder.create<ttng::FenceMBarrierInitReleaseClusterOp>();
+}
+
+void buildClusterBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
+  setClusterSize(builder, values[1]);
+  builder.create<ttng::ClusterBarrierOp>();
 }
 
 } // namespace tritonext::tlx

@@ -10,6 +10,7 @@ from triton.language.core import base_type, base_value, builtin
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, predicate, unsupported
+from .cluster import cluster_size
 from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, target_of
 
 __all__ = [
@@ -147,6 +148,9 @@ def alloc_barriers(num_barriers: Any, arrive_count: Any = 1, _semantic: Any = No
     # Of 8 bytes each; no block has the shared memory for more.
     number = bounded(name, "num_barriers", num_barriers, 1, 1024)
     count = bounded(name, "arrive_count", arrive_count, 1, _LIMIT)
+    blocks = _semantic.builder.options.num_ctas
+    if blocks != 1:
+        raise refuse(name, "barriers of clusters are not supported", expected="num_ctas of 1", found=blocks)
     builder = typed_builder(_semantic)
     type_ = _ir_type(builder, [number, 1])
     barriers = mbarrier(builder.create_local_alloc(type_), mbarrier_type(count, number, type_))
@@ -300,6 +304,11 @@ def fence_async_shared(_semantic: Any = None) -> None:
 
 @op(targets=NVIDIA_TMA)
 def fence_mbarrier_init_cluster(_semantic: Any = None) -> None:
-    """Make initialized barriers known to the other blocks of the cluster, before a :func:`cluster_barrier`."""
+    """Make initialized barriers known to the other blocks of the cluster, before a :func:`cluster_barrier`.
+
+    Raises:
+        UserError: The kernel has no clusters.
+    """
     builder = _semantic.builder
-    builder.create_tlx_fence_barrier_init([builder.get_int32(0)])
+    size = cluster_size("fence_mbarrier_init_cluster", _semantic)
+    builder.create_tlx_fence_barrier_init([builder.get_int32(size)])

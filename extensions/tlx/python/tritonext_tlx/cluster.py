@@ -6,9 +6,7 @@ from typing import Any
 
 import triton.language as tl
 
-from tritonext.language import typed_builder
-
-from .definition import NVIDIA_TMA, op
+from .definition import NVIDIA_TMA, op, refuse
 from .utility import read_register
 
 __all__ = ["cluster_barrier", "cluster_cta_rank", "cluster_size_1d"]
@@ -16,6 +14,18 @@ __all__ = ["cluster_barrier", "cluster_cta_rank", "cluster_size_1d"]
 # Places in the table of lib/IR/AsyncBuilders.cpp.
 _RANK = 4
 _SIZE = 5
+
+
+def cluster_size(name: str, semantic: Any) -> int:
+    """Return the number of blocks in a cluster, of an op that needs more than one.
+
+    Raises:
+        UserError: The kernel has no clusters.
+    """
+    size = semantic.builder.options.num_ctas
+    if size == 1:
+        raise refuse(name, "the kernel has no clusters", expected="num_ctas of 2 or more", found=size)
+    return size
 
 
 @op(targets=NVIDIA_TMA)
@@ -32,5 +42,10 @@ def cluster_size_1d(_semantic: Any = None) -> tl.tensor:
 
 @op(targets=NVIDIA_TMA)
 def cluster_barrier(_semantic: Any = None) -> None:
-    """Wait for all threads of the cluster."""
-    typed_builder(_semantic).create_cluster_barrier(False)
+    """Wait for all threads of the cluster.
+
+    Raises:
+        UserError: The kernel has no clusters.
+    """
+    builder = _semantic.builder
+    builder.create_tlx_cluster_barrier([builder.get_int32(cluster_size("cluster_barrier", _semantic))])

@@ -15,6 +15,7 @@ from triton.experimental.gluon.language import (
 
 from tritonext.language import typed_builder
 
+from .barrier import barrier_at, mbarrier
 from .definition import constant, integer, integers, op, refuse, scalar, target_of, tensor
 from .types import (
     async_token,
@@ -125,17 +126,19 @@ def local_alloc(
 
 
 @op()
-def local_view(buffer: Any, index: Any, _semantic: Any = None) -> buffered_tensor:
-    """Return one slot of a buffer; ``buffer[index]`` is the same.
+def local_view(buffer: Any, index: Any, _semantic: Any = None) -> buffered_tensor | mbarrier:
+    """Return one slot of a buffer, or one barrier of an array; ``buffer[index]`` is the same.
 
     Args:
-        buffer: A buffer with slots.
+        buffer: A buffer with slots, or an array of barriers.
         index: Number of the slot, a constant or a scalar.
 
     Raises:
         UserError: A constant index is out of range, or an argument of the wrong kind.
     """
     name = "local_view"
+    if isinstance(buffer, mbarrier):
+        return barrier_at(buffer, index, _semantic)
     kind = require_buffer(name, "buffer", buffer, slots=True).type
     at = constant(index)
     if isinstance(at, int) and not 0 <= at < kind.num:

@@ -42,8 +42,11 @@ void buildNamedBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &value
 /// Builds an acquire-release fence of the scope that `values[1]` names.
 void buildFence(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
-/// Makes initialised barriers visible to the other blocks of the cluster.
+/// Makes initialised barriers visible to the other blocks of a cluster of `values[1]` blocks.
 void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds a barrier of all threads of a cluster of `values[1]` blocks.
+void buildClusterBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 } // namespace tritonext::tlx
 
