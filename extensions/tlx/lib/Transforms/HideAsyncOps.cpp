@@ -24,6 +24,8 @@ public:
         hide(wait);
       else if (auto dot = dyn_cast<ttng::WarpGroupDotOp>(op))
         hide(dot);
+      else if (auto load = dyn_cast<ttg::LocalLoadOp>(op))
+        hide(load);
     });
   }
 
@@ -37,6 +39,16 @@ private:
         AsyncLoadWaitOp::create(builder, wait.getLoc(), wait.getResult().getType(), wait.getNum());
     wait.replaceAllUsesWith(hidden.getToken());
     wait.erase();
+  }
+
+  static void hide(ttg::LocalLoadOp load) {
+    if (load.getToken())
+      return;
+    OpBuilder builder(load);
+    auto hidden = LocalLoadOp::create(builder, load.getLoc(), load.getType(), load.getSrc());
+    hidden->setDiscardableAttrs(load->getDiscardableAttrDictionary());
+    load.replaceAllUsesWith(hidden.getResult());
+    load.erase();
   }
 
   static void hide(ttng::WarpGroupDotOp dot) {

@@ -22,7 +22,8 @@ constexpr llvm::StringLiteral numStages = "tt.num_stages";
 bool isScheduled(Operation *op) {
   llvm::StringRef dialect = op->getName().getDialectNamespace();
   return dialect == "ttng" || dialect == "tlx" ||
-         isa<ttg::AsyncCopyGlobalToLocalOp, ttg::AsyncCommitGroupOp, ttg::AsyncWaitOp>(op);
+         isa<ttg::AsyncCopyGlobalToLocalOp, ttg::AsyncCommitGroupOp, ttg::AsyncWaitOp,
+             ttg::LocalStoreOp, ttg::LocalScatterOp>(op);
 }
 
 class LimitLoopsPass : public impl::LimitLoopsPassBase<LimitLoopsPass> {

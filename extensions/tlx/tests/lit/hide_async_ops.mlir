@@ -35,6 +35,16 @@ tt.func @loop(%a: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %b: !ttg.mem
   tt.return %r : tensor<64x64xf32, #mma>
 }
 
+// CHECK-LABEL: tt.func @loads
+tt.func @loads(%b: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) -> (tensor<64x64xf16, #mma>, tensor<64x64xf16, #mma>) {
+  // CHECK: tlx.local_load %{{.*}} {ttg.amdg.syncedViaAsyncWait = true} : !ttg.memdesc<{{.*}}> -> tensor<64x64xf16, #mma>
+  %l = ttg.local_load %b {ttg.amdg.syncedViaAsyncWait = true} : !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> tensor<64x64xf16, #mma>
+  %g = ttg.async_commit_group
+  // CHECK: ttg.local_load %{{.*}} token
+  %t = ttg.local_load %b token %g : !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> tensor<64x64xf16, #mma>
+  tt.return %l, %t : tensor<64x64xf16, #mma>, tensor<64x64xf16, #mma>
+}
+
 // What is not of TLX is left to the pipeliner.
 // CHECK-LABEL: tt.func @others
 tt.func @others(%a: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %b: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %x: tensor<64x64xf32, #mma>) -> tensor<64x64xf32, #mma> {

@@ -20,6 +20,16 @@ def Tlx_AsyncLoadWaitOp : Tlx_Op<"async_load_wait"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tlx_LocalLoadOp : Tlx_Op<"local_load"> {
+  let summary = "load from a buffer that the kernel writes again";
+  let description = [{
+    `ttg.local_load`, hidden from stock passes that move loads of buffers as if nothing wrote those.
+  }];
+  let arguments = (ins TTG_MemDescType:$src);
+  let results = (outs TT_Tensor:$result);
+  let assemblyFormat = "$src attr-dict `:` qualified(type($src)) `->` type($result)";
+}
+
 def Tlx_AsyncDotOp : Tlx_Op<"async_dot", [AllTypesMatch<["c", "d"]>]> {
   let summary = "start a warp-group matrix product of operands in shared memory";
   let description = [{

@@ -23,8 +23,8 @@ def RestoreForeignOpsPass : Pass<"tlx-restore-foreign-ops", "::mlir::ModuleOp"> 
 def LimitLoopsPass : Pass<"tlx-limit-loops", "::mlir::ModuleOp"> {
   let summary = "Keep stock software pipelining out of loops that are pipelined by hand";
   let description = [{
-    A loop with asynchronous copies, asynchronous dots or barriers of TLX, in itself or in a loop inside, is scheduled by
-    its author. It gets `tt.num_stages = 1`, on which the stock pipeliners leave it alone. `tl.range(num_stages=)` with
+    A loop with asynchronous copies, asynchronous dots, barriers or stores to buffers, in itself or in a loop inside, is
+    scheduled by its author. It gets `tt.num_stages = 1`, on which the stock pipeliners leave it alone. `tl.range(num_stages=)` with
     more stages on such a loop is an error. Loops without such ops are pipelined as ever.
   }];
 }
@@ -43,21 +43,33 @@ def LowerAsyncDotsPass : Pass<"tlx-lower-async-dots", "::mlir::ModuleOp"> {
 }
 
 def HideAsyncOpsPass : Pass<"tlx-hide-async-ops", "::mlir::ModuleOp"> {
-  let summary = "Hide waits and asynchronous dots from the stock pipeliners";
+  let summary = "Hide waits, asynchronous dots and loads of buffers from stock passes";
   let description = [{
     The stock pipeliners own every asynchronous op they see, in whatever loop: they recompute the counts of waits from
-    tokens that waits by hand do not have, and put a wait behind each asynchronous dot. This pass turns `ttg.async_wait`
-    into `tlx.async_load_wait` and asynchronous `ttng.warp_group_dot` into `tlx.async_dot` while they run.
+    tokens that waits by hand do not have, and put a wait behind each asynchronous dot. Other stock passes take for
+    granted that a buffer is written once, and move its loads into loops or to the iteration before. This pass turns
+    `ttg.async_wait` into `tlx.async_load_wait`, asynchronous `ttng.warp_group_dot` into `tlx.async_dot` and
+    `ttg.local_load` into `tlx.local_load` while they run. Ops with tokens are the pipeliner's own, and stay.
   }];
 }
 
 def ShowAsyncOpsPass : Pass<"tlx-show-async-ops", "::mlir::ModuleOp"> {
   let summary = "Bring back what was hidden from the stock pipeliners";
   let description = [{
-    The other half of `tlx-hide-async-ops`. A `tlx.async_dot` whose accumulator has no layout of MMA is an error.
+    Turns waits and dots back that `tlx-hide-async-ops` hid. A `tlx.async_dot` whose accumulator has no layout of MMA is
+    an error.
   }];
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
                            "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
+def ShowLocalLoadsPass : Pass<"tlx-show-local-loads", "::mlir::ModuleOp"> {
+  let summary = "Bring back the loads of buffers that were hidden from stock passes";
+  let description = [{
+    Turns the loads back that `tlx-hide-async-ops` hid. It comes behind `ttgpuir.reorder_instructions`, which would move
+    a load with one use into the loop of that use, past stores to the buffer.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
 }
 
 def ConvertPartitionsPass : Pass<"tlx-convert-partitions", "::mlir::ModuleOp"> {
