@@ -109,6 +109,12 @@ private:
     return cast<ttg::MemDescType>(cast<AsyncDescriptorStoreOp>(copy).getBuffer().getType());
   }
 
+  /// Descriptors know whether their integers have a sign, and buffers do not.
+  static Type withoutSign(Type element) {
+    auto integer = dyn_cast<IntegerType>(element);
+    return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
+  }
+
   LogicalResult require(DescriptorClasses &classes, Operation *copy) {
     ttg::MemDescType buffer = bufferOf(copy);
     auto layout = dyn_cast<ttg::NVMMASharedEncodingAttr>(buffer.getEncoding());
@@ -117,7 +123,7 @@ private:
              << buffer.getEncoding();
     auto descriptor = cast<tt::TensorDescType>(copy->getOperand(0).getType());
     if (descriptor.getShape() != buffer.getShape() ||
-        descriptor.getElementType() != buffer.getElementType())
+        withoutSign(descriptor.getElementType()) != buffer.getElementType())
       return copy->emitError("expected a buffer like the descriptor's block, got ")
              << buffer << " for " << descriptor;
     auto [entry, isNew] = layouts.insert({classes.leader(copy->getOperand(0)), copy});

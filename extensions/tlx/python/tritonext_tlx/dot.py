@@ -10,6 +10,7 @@ from triton.experimental.gluon.language import NVMMASharedLayout
 from tritonext.language import typed_builder
 
 from .definition import HOPPER, constant, integer, op, refuse, tensor
+from .tasks import warps_here
 from .types import buffered_tensor, require_buffer
 
 __all__ = ["async_dot", "async_dot_wait"]
@@ -125,7 +126,7 @@ def _check_operands(
             raise refuse(
                 name, f"the tensor cores have no such {letter}", argument, expected=f"a multiple of {step}", found=size
             )
-    warps = semantic.builder.options.num_warps
+    warps = warps_here(semantic)
     if warps % 4:
         raise refuse(name, "a warp group has 4 warps", expected="num_warps a multiple of 4", found=warps)
     return [m, n]

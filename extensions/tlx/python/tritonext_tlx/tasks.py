@@ -46,11 +46,13 @@ class _Region:
         block: Identity of the MLIR block it lies in.
         tasks: The tasks so far.
         replica: Number of the replica that is being built; None between tasks.
+        num_warps: Warps of the task that is being built.
     """
 
     block: Any
     tasks: list[_Task] = field(default_factory=list)
     replica: int | None = None
+    num_warps: int | None = None
 
 
 @contextlib.contextmanager
@@ -65,6 +67,13 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 def _region(semantic: Any) -> _Region | None:
     return getattr(semantic, "tlx_region", None)
+
+
+def warps_here(semantic: Any) -> int:
+    """Return the number of warps that run the code that is being built: those of the task, or of the kernel."""
+    region = _region(semantic)
+    inside = region is not None and region.num_warps is not None
+    return region.num_warps if inside else semantic.builder.options.num_warps
 
 
 @op(targets=NVIDIA_TMA, block=True)
@@ -216,7 +225,7 @@ def async_task(
         warps = choice(name, "num_warps", num_warps, (1, 2, 4, 8, 16))
     for replica in range(bounded(name, "replicate", replicate, 1, _WARPS)):
         own = 0 if is_default and replica == 0 else warps
-        with _replaced(region, "replica", replica):
+        with _replaced(region, "replica", replica), _replaced(region, "num_warps", warps):
             task = _Task(_emit(own, count, _semantic, _body), own, count)
         region.tasks.append(task)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import triton.language as tl
+from triton.experimental.gluon.language import NVMMASharedLayout
 from triton.language.core import base_value, tensor_descriptor_base
 
 from tritonext.language import typed_builder
@@ -39,6 +40,16 @@ def _tile(name: str, argument: str, desc: Any, value: Any) -> buffered_tensor:
             argument,
             expected=f"{tuple(block)} of {desc.dtype}",
             found=f"{tuple(buffer.type.shape)} of {buffer.dtype}",
+        )
+    layout = buffer.type.layout
+    if not isinstance(layout, NVMMASharedLayout) or layout.transposed:
+        raise refuse(
+            name,
+            "the buffer has no layout that TMA writes",
+            argument,
+            expected="an NVMMASharedLayout that is not transposed",
+            found=layout,
+            hint="leave out the layout of tlx.local_alloc, and make each row at least 32 bytes",
         )
     return buffer
 

@@ -1,0 +1,264 @@
+"""Copies of tiles by descriptors: the instructions and layouts they become, and what is refused."""
+
+import inspect
+import re
+
+import pytest
+import triton
+import triton.language as tl
+from triton.experimental.gluon.language import NVMMASharedLayout, SwizzledSharedLayout
+
+tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
+
+TARGETS = ("cuda:90", "cuda:100")
+TILE = "desc=tensordesc<fp16[64, 64]>, out=tensordesc<fp16[64, 64]>"
+
+NARROW = tl.constexpr(NVMMASharedLayout(swizzle_byte_width=32, element_bitwidth=16, rank=2))
+TRANSPOSED = tl.constexpr(NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2, transposed=True))
+PLAIN = tl.constexpr(SwizzledSharedLayout(1, 1, 1, [1, 0]))
+
+
+@triton.jit
+def round_trip(desc, out, n, POLICY: tl.constexpr, REDUCE: tl.constexpr):
+    tile = tlx.local_alloc((64, 64), tl.float16, 1)
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], 64 * 64 * 2)
+    tlx.async_descriptor_load(desc, tile[0], [n, 64], full[0], pred=n > 0, eviction_policy=POLICY)
+    tlx.barrier_wait(full[0], 0)
+    if REDUCE == "":
+        tlx.async_descriptor_store(out, tile[0], [n, n + 1], eviction_policy=POLICY)
+    else:
+        tlx.async_descriptor_store(out, tile[0], [n, n + 1], store_reduce=REDUCE)
+    tlx.async_descriptor_store_wait(2)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("policy", ["", "evict_first", "evict_last"])
+def test_tiles_are_copied_both_ways(compiled, target, policy):
+    result = compiled(round_trip, f"{TILE}, n=i32", target, POLICY=policy, REDUCE="")
+    ptx = result.asm["ptx"]
+    hint = r"\.L2::cache_hint" if policy else ""
+    bytes_to = r"cp\.async\.bulk\.tensor\.2d\.shared::cta\.global\.mbarrier::complete_tx::bytes"
+    load = re.search(rf"@%p\d+ {bytes_to}{hint} ", ptx)
+    store = re.search(rf"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\.bulk_group{hint} ", ptx)
+    waited = ptx.index("mbarrier.try_wait")
+    assert load.start() < waited < store.start() < ptx.index("cp.async.bulk.wait_group.read")
+    assert re.search(r"cp\.async\.bulk\.wait_group\.read \t?2;", ptx)
+    assert (f"eviction_policy = {policy}" in result.asm["ttgir"]) == bool(policy)
+    # What the host encodes: swizzle 3 is 128 bytes.
+    assert [(meta["swizzle"], meta["block_size"]) for meta in result.metadata.tensordesc_meta] == [(3, [64, 64])] * 2
+
+
+@triton.jit
+def reduced(out, n, DTYPE: tl.constexpr, REDUCE: tl.constexpr):
+    tile = tlx.local_alloc((64, 64), DTYPE, 1)
+    tlx.async_descriptor_store(out, tile[0], [n, 0], store_reduce=REDUCE)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("reduce", "name", "dtype"),
+    [
+        ("add", "fp16", tl.float16),
+        ("add", "fp32", tl.float32),
+        ("min", "bf16", tl.bfloat16),
+        ("min", "u32", tl.uint32),
+        ("max", "i32", tl.int32),
+        ("and", "i32", tl.int32),
+        ("or", "i64", tl.int64),
+        ("xor", "i32", tl.int32),
+    ],
+)
+def test_tiles_are_reduced(compiled, target, reduce, name, dtype):
+    signature = f"out=tensordesc<{name}[64, 64]>, n=i32"
+    ptx = compiled(reduced, signature, target, DTYPE=dtype, REDUCE=reduce).asm["ptx"]
+    assert re.search(rf"cp\.reduce\.async\.bulk\.tensor\.2d\.global\.shared::cta\.{reduce}\.bulk_group", ptx)
+
+
+@triton.jit
+def made_in_the_kernel(x, out, n, LAYOUT: tl.constexpr):
+    desc = tl.make_tensor_descriptor(x, [n, 64], [64, 1], [64, 64])
+    tile = tlx.local_alloc((64, 64), tl.float16, 2, layout=LAYOUT)
+    full = tlx.alloc_barriers(2)
+    for i in range(n):
+        tlx.barrier_expect_bytes(full[i % 2], 64 * 64 * 2)
+        tlx.async_descriptor_load(desc, tile[i % 2], [i * 64, 0], full[i % 2])
+        tlx.barrier_wait(full[i % 2], i & 1)
+        tlx.async_descriptor_store(out, tile[i % 2], [0, i * 64])
+        tlx.async_descriptor_store_wait(0)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("layout", "swizzle", "bytes_"), [(None, 3, 128), (NARROW, 1, 32)])
+def test_descriptors_take_the_layout_of_the_buffer(compiled, target, layout, swizzle, bytes_):
+    signature = "x=*fp16:16, out=tensordesc<fp16[64, 64]>, n=i32"
+    result = compiled(made_in_the_kernel, signature, target, LAYOUT=layout)
+    assert [meta["swizzle"] for meta in result.metadata.tensordesc_meta] == [swizzle]
+    text = result.asm["ttgir"]
+    assert set(re.findall(r"swizzlingByteWidth = (\d+)", text)) == {str(bytes_)}
+    assert "tensormap.replace.tile.swizzle_mode" in result.asm["ptx"]
+
+
+@triton.jit
+def beside_stock(desc, out, x):
+    tile = tlx.local_alloc((64, 64), tl.float16, 1)
+    values = desc.load([0, 0])
+    tlx.local_store(tile[0], values + 1)
+    tlx.fence_async_shared()
+    tlx.async_descriptor_store(out, tile[0], [0, 0])
+    tlx.async_descriptor_store_wait(0)
+    out.store([64, 0], values)
+
+
+def test_stock_and_tlx_copies_share_a_descriptor(compiled):
+    ptx = compiled(beside_stock, f"{TILE}, x=*fp16").asm["ptx"]
+    assert len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.global\.shared", ptx)) == 2
+    fence = ptx.index("fence.proxy.async")
+    assert ptx.index("st.shared") < fence < ptx.index("cp.async.bulk.tensor.2d.global")
+
+
+@triton.jit
+def vector(desc, n):
+    line = tlx.local_alloc((256,), tl.float32, 1, layout=NVMMA_1D)
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], 1024)
+    tlx.async_descriptor_load(desc, line[0], [n], full[0])
+
+
+NVMMA_1D = tl.constexpr(NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1))
+
+
+def test_vectors_are_tiles_too(compiled):
+    ptx = compiled(vector, "desc=tensordesc<fp32[256]>, n=i32").asm["ptx"]
+    assert "cp.async.bulk.tensor.1d.shared::cta.global" in ptx
+
+
+@triton.jit
+def wrong(desc, out, x, n, CASE: tl.constexpr):
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    small = tlx.local_alloc((32, 64), tl.float16, 1)
+    wide = tlx.local_alloc((64, 64), tl.float32, 1)
+    full = tlx.alloc_barriers(2)
+    values = tl.zeros((64, 64), tl.float16)
+    if CASE == "no descriptor":
+        tlx.async_descriptor_load(x, tiles[0], [0, 0], full[0])
+    if CASE == "no buffer":
+        tlx.async_descriptor_load(desc, values, [0, 0], full[0])
+    if CASE == "slots":
+        tlx.async_descriptor_load(desc, tiles, [0, 0], full[0])
+    if CASE == "shape":
+        tlx.async_descriptor_load(desc, small[0], [0, 0], full[0])
+    if CASE == "type":
+        tlx.async_descriptor_store(desc, wide[0], [0, 0])
+    if CASE == "offsets":
+        tlx.async_descriptor_load(desc, tiles[0], [0], full[0])
+    if CASE == "no offset":
+        tlx.async_descriptor_store(desc, tiles[0], [0, 1.5])
+    if CASE == "barriers":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], full)
+    if CASE == "no barrier":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], n)
+    if CASE == "condition":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], full[0], pred=values > 0)
+    if CASE == "modifier":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], full[0], cache_modifier=".cg")
+    if CASE == "policy":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], full[0], eviction_policy="evict_normal")
+    if CASE == "multicast":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], full[0], multicast_targets=[0, 1])
+    if CASE == "pair":
+        tlx.async_descriptor_load(desc, tiles[0], [0, 0], full[0], two_ctas=True)
+    if CASE == "reduction":
+        tlx.async_descriptor_store(desc, tiles[0], [0, 0], store_reduce="mul")
+    if CASE == "reduction of type":
+        tlx.async_descriptor_store(desc, tiles[0], [0, 0], store_reduce="xor")
+    if CASE == "policy of reduction":
+        tlx.async_descriptor_store(desc, tiles[0], [0, 0], "evict_last", "add")
+    if CASE == "pendings":
+        tlx.async_descriptor_store_wait(-1)
+    if CASE == "run-time pendings":
+        tlx.async_descriptor_store_wait(n)
+
+
+LOAD, STORE, WAIT = "async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"
+
+
+@pytest.mark.parametrize(
+    ("case", "message", "where", "expected", "found"),
+    [
+        ("no descriptor", "not a descriptor", f"{LOAD}, argument desc", "a tensor descriptor", "pointer<fp16>"),
+        ("no buffer", "not a buffer", f"{LOAD}, argument result", "a buffer of tlx.local_alloc", ""),
+        ("slots", "the buffer has slots", f"{LOAD}, argument result", "one slot", "buffered_tensor<2 x 64x64xfp16>"),
+        ("shape", "not like a block", f"{LOAD}, argument result", "(64, 64) of fp16", "(32, 64) of fp16"),
+        ("type", "not like a block", f"{STORE}, argument source", "(64, 64) of fp16", "(64, 64) of fp32"),
+        ("offsets", "another number of offsets", f"{LOAD}, argument offsets", "2", "1"),
+        ("no offset", "not an integer", f"{STORE}, argument offsets", "a scalar", "1.5"),
+        ("barriers", "is an array", f"{LOAD}, argument barrier", "one barrier", "mbarrier<2 x 1>"),
+        ("no barrier", "not a barrier", f"{LOAD}, argument barrier", "a barrier", "int32"),
+        ("condition", "not a scalar", f"{LOAD}, argument pred", "a scalar", "int1"),
+        ("modifier", "no such value", f"{LOAD}, argument cache_modifier", "''", "'.cg'"),
+        ("policy", "no such value", f"{LOAD}, argument eviction_policy", "'evict_last'", "'evict_normal'"),
+        ("multicast", "not supported", f"{LOAD}, argument multicast_targets", "()", ""),
+        ("pair", "not supported", f"{LOAD}, argument two_ctas", "False", "True"),
+        ("reduction", "no such value", f"{STORE}, argument store_reduce", "'xor'", "'mul'"),
+        ("reduction of type", "no atomic 'xor'", f"{STORE}, argument store_reduce", "int32", "fp16"),
+        ("policy of reduction", "no such value", f"{STORE}, argument eviction_policy", "''", "'evict_last'"),
+        ("pendings", "out of range", f"{WAIT}, argument pendings", "0 to 63", "-1"),
+        ("run-time pendings", "not a constant integer", f"{WAIT}, argument pendings", "", "int32"),
+    ],
+)
+def test_mistakes_are_errors_at_their_line(refused, case, message, where, expected, found):
+    text = refused(wrong, f"{TILE}, x=*fp16, n=i32", CASE=case)
+    assert f'if CASE == "{case}":\n' in text.partition("^")[0].splitlines(keepends=True)[-3]
+    assert message in text
+    assert f"where: tlx.{where}\n" in text
+    assert re.search(rf"expected: .*{re.escape(expected)}", text)
+    assert re.search(rf"found: .*{re.escape(found)}", text)
+
+
+@triton.jit
+def badly_laid_out(desc, LAYOUT: tl.constexpr):
+    tile = tlx.local_alloc((64, 64), tl.float16, 1, layout=LAYOUT)
+    tlx.async_descriptor_store(desc, tile[0], [0, 0])
+
+
+@pytest.mark.parametrize(("layout", "found"), [(PLAIN, "SwizzledSharedLayout("), (TRANSPOSED, "transposed=True")])
+def test_layouts_that_the_copy_engine_lacks_are_errors(refused, layout, found):
+    text = refused(badly_laid_out, "desc=tensordesc<fp16[64, 64]>", LAYOUT=layout)
+    assert "the buffer has no layout that TMA writes\n  where: tlx.async_descriptor_store, argument source\n" in text
+    assert re.search(rf"found: .*{re.escape(found)}", text)
+
+
+@triton.jit
+def two_layouts(desc):
+    wide = tlx.local_alloc((64, 64), tl.float16, 1)
+    narrow = tlx.local_alloc((64, 64), tl.float16, 1, layout=NARROW)
+    tlx.async_descriptor_store(desc, wide[0], [0, 0])
+    tlx.async_descriptor_store(desc, narrow[0], [0, 64])
+
+
+def test_buffers_of_two_layouts_on_one_descriptor_are_an_error(compiled, capfd):
+    with pytest.raises(RuntimeError):
+        compiled(two_layouts, "desc=tensordesc<fp16[64, 64]>")
+    error = capfd.readouterr().err
+    assert "expected buffers of one layout for a descriptor" in error
+    line = next(at for at, text in enumerate(inspect.getsourcelines(two_layouts.fn)[0]) if "narrow[0]" in text)
+    assert f"test_tma.py:{inspect.getsourcelines(two_layouts.fn)[1] + line}:" in error
+
+
+@triton.jit
+def on_any_target(desc, out, OP: tl.constexpr):
+    if OP == "async_descriptor_load":
+        tlx.async_descriptor_load(desc, desc, [0, 0], desc)
+    if OP == "async_descriptor_store":
+        tlx.async_descriptor_store(desc, desc, [0, 0])
+    if OP == "async_descriptor_store_wait":
+        tlx.async_descriptor_store_wait(0)
+
+
+@pytest.mark.parametrize("op", [LOAD, STORE, WAIT])
+@pytest.mark.parametrize("target", ["cuda:80", "hip:gfx942", "hip:gfx950"])
+def test_a_target_without_the_operation_is_named(refused, op, target):
+    text = refused(on_any_target, TILE, target, OP=op)
+    assert f"where: tlx.{op}\n  expected: cuda:90, cuda:100\n  found: {target}" in text
+    assert op not in tlx.supported_ops(target)
