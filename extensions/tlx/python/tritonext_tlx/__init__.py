@@ -38,6 +38,7 @@ from .memory import (
     local_trans,
     local_view,
 )
+from .passes import pipeline
 from .tasks import (
     async_task,
     async_task_replica_id,
@@ -96,6 +97,7 @@ __all__ = [
     "mbarrier_type",
     "named_barrier_arrive",
     "named_barrier_wait",
+    "pipeline",
     "prefetch",
     "storage_kind",
     "supported_ops",

@@ -117,10 +117,15 @@ def _check_statements(body: Any, statements: Any) -> None:
     for statement in statements:
         if isinstance(statement, ast.If):
             _check_statements(body, [*statement.body, *statement.orelse])
-        elif not isinstance(statement, ast.With | ast.Pass):
+        elif not isinstance(statement, ast.With | ast.Pass) and not _is_text(statement):
             raise body.error(
                 "only tasks, and conditions on constants around them, stand in a block of tasks", statement
             )
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a string that documents something."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _check_tasks(name: str, tasks: list[_Task], num_warps: int) -> None:

@@ -38,11 +38,14 @@ def compiled():
 
 @pytest.fixture
 def refused(compiled):
-    """Compile a kernel that must not, and return the text of the error."""
+    """Compile a kernel that must not, and return the text of the error, those in functions it calls behind it."""
 
     def compile_kernel(*args, **constants):
         with pytest.raises(triton.CompilationError) as caught:
             compiled(*args, **constants)
-        return str(caught.value)
+        errors = [caught.value]
+        while isinstance(errors[-1].__cause__, triton.CompilationError):
+            errors.append(errors[-1].__cause__)
+        return "\n".join(map(str, errors))
 
     return compile_kernel

@@ -1,0 +1,18 @@
+"""The pipeline of kernels that use TLX."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import tritonext
+from tritonext.pipeline import Pipeline, disable_pass, from_manifest
+
+__all__ = ["pipeline"]
+
+
+def pipeline() -> Pipeline:
+    """Return the passes of the manifest at their anchors, without stock passes that overrule the author of a kernel."""
+    declared = from_manifest(tritonext.extension("tlx").manifest)
+    # It shrinks tasks to the warps their tensors need, whatever number they ask for and their barriers count.
+    fixed = disable_pass("ttgir", "ttgpuir.optimize_partition_warps", targets=("cuda:100",))
+    return dataclasses.replace(declared, steps=(*declared.steps, fixed))
