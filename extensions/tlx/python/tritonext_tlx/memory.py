@@ -308,14 +308,12 @@ def _check_whole(name: str, kind: buffered_tensor_type) -> None:
 
 
 @op()
-def local_load(buffer: Any, token: Any = None, relaxed: Any = False, _semantic: Any = None) -> tl.tensor:
+def local_load(buffer: Any, token: Any = None, _semantic: Any = None) -> tl.tensor:
     """Load a slot, or a view of one, into registers. It waits for no asynchronous copy.
 
     Args:
         buffer: One slot.
         token: A token of the wait that the load comes after, for readers of the kernel.
-        relaxed: On AMD, whether an earlier wait already covers the load, so that no barrier is put before it. Other
-            targets place barriers by what they see and need no such promise.
 
     Raises:
         UserError: An argument is of the wrong kind.
@@ -326,8 +324,6 @@ def local_load(buffer: Any, token: Any = None, relaxed: Any = False, _semantic: 
     builder = typed_builder(_semantic)
     result = tl.block_type(kind.element_ty, kind.shape)
     handle = builder.create_local_load(result.to_ir(builder), buffer.handle)
-    if constant(relaxed) and target_of(_semantic).startswith("hip"):
-        handle.set_attr("ttg.amdg.syncedViaAsyncWait", builder.get_bool_attr(True))
     return tl.tensor(handle, result)
 
 
