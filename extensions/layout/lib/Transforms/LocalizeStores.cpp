@@ -1,5 +1,6 @@
 //===- LocalizeStores.cpp - Stores that keep data in its warp -------------===//
 
+#include "tritonext_layout/Transforms/MemoryOrder.h"
 #include "tritonext_layout/Transforms/Recompute.h"
 #include "tritonext_layout/Transforms/WarpLocalLayout.h"
 
@@ -253,6 +254,38 @@ void dropRepeating(SmallVectorImpl<Candidate> &candidates) {
   }
 }
 
+/// Drops candidates whose barrier may be what keeps a read of the memory ahead
+/// of a store to it.
+void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
+  if (candidates.empty())
+    return;
+  SmallVector<Operation *> readers;
+  SmallVector<StoreOp> stores;
+  module.walk([&](Operation *op) {
+    if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
+      readers.push_back(op);
+    else if (auto store = dyn_cast<StoreOp>(op))
+      stores.push_back(store);
+  });
+  llvm::erase_if(candidates, [&](const Candidate &candidate) {
+    auto store = dyn_cast<StoreOp>(candidate.access);
+    Operation *other = nullptr;
+    if (store) {
+      other = findUnorderedRead(store, readers);
+    } else {
+      auto overwriting = llvm::find_if(
+          stores, [&](StoreOp store) { return findUnorderedRead(store, candidate.access); });
+      if (overwriting != stores.end())
+        other = *overwriting;
+    }
+    if (!other)
+      return false;
+    reportMissed(candidate.access, "the barrier may keep this access in order with '" +
+                                       other->getName().getStringRef() + "' to the same memory");
+    return true;
+  });
+}
+
 void LocalizeStores::runOnOperation() {
   ModuleOp module = getOperation();
   ExchangeModel model(module);
@@ -263,6 +296,7 @@ void LocalizeStores::runOnOperation() {
       if (std::optional<Candidate> candidate = consider(op, model, axisInfo))
         candidates.push_back(std::move(*candidate));
   });
+  dropOrdering(module, candidates);
   dropRepeating(candidates);
 
   // Create everything before changing an access: a plan can clone a load that

@@ -345,3 +345,35 @@ tt.func public @scatter(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %strid
   tt.return
 }
 }
+
+// -----
+
+// In place, but an element depends on what was read at its own address, so no barrier is needed to read it first.
+// CHECK-LABEL: @in_place
+// CHECK: tt.load %{{.+}} : tensor<128x128x!tt.ptr<f16>, #linear{{[0-9]*}}>
+// CHECK: tt.store %{{.+}}, %{{.+}} : tensor<128x128x!tt.ptr<f16>, #linear{{[0-9]*}}>
+// REMARK-COUNT-2: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @in_place(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride: i32 {tt.divisibility = 16 : i32}, %x: tensor<128x128xf16, #mma>) {
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>>
+  %c = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>>
+  %r2 = tt.expand_dims %r {axis = 1 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>> -> tensor<128x1xi32, #blocked>
+  %c2 = tt.expand_dims %c {axis = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>> -> tensor<1x128xi32, #blocked>
+  %s = tt.splat %stride : i32 -> tensor<128x1xi32, #blocked>
+  %o = arith.muli %r2, %s : tensor<128x1xi32, #blocked>
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<128x1x!tt.ptr<f16>, #blocked>
+  %q = tt.addptr %p, %o : tensor<128x1x!tt.ptr<f16>, #blocked>, tensor<128x1xi32, #blocked>
+  %qb = tt.broadcast %q : tensor<128x1x!tt.ptr<f16>, #blocked> -> tensor<128x128x!tt.ptr<f16>, #blocked>
+  %cb = tt.broadcast %c2 : tensor<1x128xi32, #blocked> -> tensor<128x128xi32, #blocked>
+  %ptr = tt.addptr %qb, %cb : tensor<128x128x!tt.ptr<f16>, #blocked>, tensor<128x128xi32, #blocked>
+  %old = tt.load %ptr : tensor<128x128x!tt.ptr<f16>, #blocked>
+  %m = ttg.convert_layout %old : tensor<128x128xf16, #blocked> -> tensor<128x128xf16, #mma>
+  %sum = arith.addf %x, %m : tensor<128x128xf16, #mma>
+  %d = ttg.convert_layout %sum : tensor<128x128xf16, #mma> -> tensor<128x128xf16, #blocked>
+  tt.store %ptr, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
+  tt.return
+}
+}

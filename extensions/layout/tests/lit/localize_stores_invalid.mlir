@@ -259,3 +259,67 @@ tt.func public @more_shared_memory(%base: !tt.ptr<f64> {tt.divisibility = 16 : i
   tt.return
 }
 }
+
+// -----
+
+// Each row takes in the one below, which another warp overwrites: only the barrier lets it be read before.
+// CHECK: missed: the barrier may keep this access in order with 'tt.store' to the same memory [layout-localize-stores]
+// CHECK: missed: the barrier may keep this access in order with 'tt.load' to the same memory [layout-localize-stores]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @shifted_in_place(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride: i32 {tt.divisibility = 16 : i32}, %x: tensor<128x128xf16, #mma>) {
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>>
+  %c = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>>
+  %r2 = tt.expand_dims %r {axis = 1 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>> -> tensor<128x1xi32, #blocked>
+  %c2 = tt.expand_dims %c {axis = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>> -> tensor<1x128xi32, #blocked>
+  %s = tt.splat %stride : i32 -> tensor<128x1xi32, #blocked>
+  %o = arith.muli %r2, %s : tensor<128x1xi32, #blocked>
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<128x1x!tt.ptr<f16>, #blocked>
+  %q = tt.addptr %p, %o : tensor<128x1x!tt.ptr<f16>, #blocked>, tensor<128x1xi32, #blocked>
+  %qb = tt.broadcast %q : tensor<128x1x!tt.ptr<f16>, #blocked> -> tensor<128x128x!tt.ptr<f16>, #blocked>
+  %cb = tt.broadcast %c2 : tensor<1x128xi32, #blocked> -> tensor<128x128xi32, #blocked>
+  %ptr = tt.addptr %qb, %cb : tensor<128x128x!tt.ptr<f16>, #blocked>, tensor<128x128xi32, #blocked>
+  %row = tt.splat %stride : i32 -> tensor<128x128xi32, #blocked>
+  %below = tt.addptr %ptr, %row : tensor<128x128x!tt.ptr<f16>, #blocked>, tensor<128x128xi32, #blocked>
+  %old = tt.load %below : tensor<128x128x!tt.ptr<f16>, #blocked>
+  %m = ttg.convert_layout %old : tensor<128x128xf16, #blocked> -> tensor<128x128xf16, #mma>
+  %sum = arith.addf %x, %m : tensor<128x128xf16, #mma>
+  %d = ttg.convert_layout %sum : tensor<128x128xf16, #mma> -> tensor<128x128xf16, #blocked>
+  tt.store %ptr, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// The addresses are the same, but what an element takes in was read at another.
+// CHECK: missed: the barrier may keep this access in order with 'tt.load' to the same memory [layout-localize-stores]
+
+#transposed = #ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [16, 2], warpsPerCTA = [1, 4], order = [0, 1]}>
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @transposed_in_place(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride: i32 {tt.divisibility = 16 : i32}, %x: tensor<128x128xf16, #mma>) {
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>>
+  %c = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>>
+  %r2 = tt.expand_dims %r {axis = 1 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>> -> tensor<128x1xi32, #blocked>
+  %c2 = tt.expand_dims %c {axis = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>> -> tensor<1x128xi32, #blocked>
+  %s = tt.splat %stride : i32 -> tensor<128x1xi32, #blocked>
+  %o = arith.muli %r2, %s : tensor<128x1xi32, #blocked>
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<128x1x!tt.ptr<f16>, #blocked>
+  %q = tt.addptr %p, %o : tensor<128x1x!tt.ptr<f16>, #blocked>, tensor<128x1xi32, #blocked>
+  %qb = tt.broadcast %q : tensor<128x1x!tt.ptr<f16>, #blocked> -> tensor<128x128x!tt.ptr<f16>, #blocked>
+  %cb = tt.broadcast %c2 : tensor<1x128xi32, #blocked> -> tensor<128x128xi32, #blocked>
+  %ptr = tt.addptr %qb, %cb : tensor<128x128x!tt.ptr<f16>, #blocked>, tensor<128x128xi32, #blocked>
+  %read = tt.load %ptr : tensor<128x128x!tt.ptr<f16>, #blocked>
+  %t = tt.trans %read {order = array<i32: 1, 0>} : tensor<128x128xf16, #blocked> -> tensor<128x128xf16, #transposed>
+  %old = ttg.convert_layout %t : tensor<128x128xf16, #transposed> -> tensor<128x128xf16, #blocked>
+  %m = ttg.convert_layout %old : tensor<128x128xf16, #blocked> -> tensor<128x128xf16, #mma>
+  %sum = arith.addf %x, %m : tensor<128x128xf16, #mma>
+  %d = ttg.convert_layout %sum : tensor<128x128xf16, #mma> -> tensor<128x128xf16, #blocked>
+  tt.store %ptr, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
+  tt.return
+}
+}

@@ -1,0 +1,143 @@
+//===- MemoryOrder.cpp - Reads that an exchange's barrier may order -------===//
+
+#include "tritonext_layout/Transforms/MemoryOrder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "triton/Dialect/TritonGPU/IR/Dialect.h"
+
+using namespace mlir;
+using namespace mlir::triton;
+namespace ttg = mlir::triton::gpu;
+
+namespace tritonext::layout {
+namespace {
+
+/// The pointers an address is computed from.
+struct Bases {
+  llvm::SmallSetVector<Value, 2> known;
+  /// Whether there may be more than the known ones.
+  bool open = false;
+
+  bool meets(const Bases &other) const {
+    return open || other.open ||
+           llvm::any_of(known, [&](Value base) { return other.known.contains(base); });
+  }
+};
+
+Bases getBases(Value pointer) {
+  Bases bases;
+  llvm::SmallSetVector<Value, 8> work;
+  work.insert(pointer);
+  auto addCarried = [&](scf::ForOp loop, unsigned index) {
+    work.insert(loop.getInitArgs()[index]);
+    work.insert(loop.getYieldedValues()[index]);
+  };
+  for (size_t i = 0; i != work.size(); ++i) {
+    Value value = work[i];
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (isa<FuncOp>(parent)) {
+        bases.known.insert(argument);
+      } else if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+        addCarried(loop, argument.getArgNumber() - loop.getNumInductionVars());
+      } else {
+        bases.open = true;
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      addCarried(loop, cast<OpResult>(value).getResultNumber());
+      continue;
+    }
+    bool derived = false;
+    if (op->getNumRegions() == 0 && isMemoryEffectFree(op))
+      for (Value operand : op->getOperands())
+        if (isa<PointerType>(getElementTypeOrSelf(operand.getType()))) {
+          work.insert(operand);
+          derived = true;
+        }
+    bases.open |= !derived;
+  }
+  return bases;
+}
+
+Value withoutConversion(Value value) {
+  while (auto convert = value.getDefiningOp<ttg::ConvertLayoutOp>())
+    value = convert.getSrc();
+  return value;
+}
+
+/// Returns true if both tensors hold the same elements, in whatever layouts.
+bool isSame(Value a, Value b) {
+  a = withoutConversion(a);
+  b = withoutConversion(b);
+  if (a == b)
+    return true;
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  if (!first || !second || first->getName() != second->getName() || first->getNumResults() != 1 ||
+      first->getNumRegions() != 0 || !isMemoryEffectFree(first) ||
+      first->getNumOperands() != second->getNumOperands())
+    return false;
+  // The value of a constant tensor has the layout in its type.
+  if (auto constant = dyn_cast<arith::ConstantOp>(first)) {
+    auto left = dyn_cast<SplatElementsAttr>(constant.getValue());
+    auto right = dyn_cast<SplatElementsAttr>(cast<arith::ConstantOp>(second).getValue());
+    return left && right && left.getSplatValue<Attribute>() == right.getSplatValue<Attribute>();
+  }
+  return first->getAttrDictionary() == second->getAttrDictionary() &&
+         llvm::all_of(llvm::zip_equal(first->getOperands(), second->getOperands()),
+                      [](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+/// Returns true if each element of `value` depends on the element of `source` at its position.
+bool dependsElementwise(Value value, Value source) {
+  llvm::SmallSetVector<Value, 16> work;
+  work.insert(value);
+  for (size_t i = 0; i != work.size(); ++i) {
+    if (work[i] == source)
+      return true;
+    Operation *op = work[i].getDefiningOp();
+    if (op && (isa<ttg::ConvertLayoutOp>(op) ||
+               (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op))))
+      work.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+/// Returns true if all uses of what `load` reads are in shared memory, whose writers and readers a
+/// barrier orders anyway.
+bool feedsSharedMemory(LoadOp load) {
+  return llvm::all_of(load->getUsers(), [](Operation *user) {
+    return isa<ttg::LocalAllocOp, ttg::LocalStoreOp>(user);
+  });
+}
+
+} // namespace
+
+Operation *findUnorderedRead(StoreOp store, ArrayRef<Operation *> readers) {
+  Bases written = getBases(store.getPtr());
+  auto function = store->getParentOfType<FuncOp>();
+  for (Operation *reader : readers) {
+    if (reader->getParentOfType<FuncOp>() != function)
+      continue;
+    auto load = dyn_cast<LoadOp>(reader);
+    if (load && feedsSharedMemory(load))
+      continue;
+    bool meets = llvm::any_of(reader->getOperands(), [&](Value operand) {
+      return isa<PointerType>(getElementTypeOrSelf(operand.getType())) &&
+             written.meets(getBases(operand));
+    });
+    if (!meets)
+      continue;
+    if (load && isSame(load.getPtr(), store.getPtr()) &&
+        dependsElementwise(store.getValue(), load.getResult()))
+      continue;
+    return reader;
+  }
+  return nullptr;
+}
+
+} // namespace tritonext::layout
