@@ -123,8 +123,12 @@ private:
   void visit(Value value) {
     if (sources(value).empty() || !held.insert(value))
       return;
-    for (OpOperand *source : sources(value))
+    for (OpOperand *source : sources(value)) {
       visit(source->get());
+      // A loop has two values of one source, which have one type.
+      for (Value twin : passedOn(*source))
+        visit(twin);
+    }
     for (OpOperand &use : value.getUses())
       for (Value next : passedOn(use))
         visit(next);

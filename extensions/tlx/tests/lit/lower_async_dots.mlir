@@ -32,6 +32,27 @@ tt.func @loop(%a: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %x: tensor<6
   tt.return %z : tensor<64x64xf32, #blocked>
 }
 
+// With other ops on the accumulator inside of the loop, which start from and end in their own layout.
+// CHECK-LABEL: tt.func @arithmetic
+tt.func @arithmetic(%a: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %x: tensor<64x64xf32, #blocked>, %n: i32) -> tensor<64x64xf32, #blocked> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // CHECK: %[[R:.*]] = scf.for {{.*}} -> (tensor<64x64xf32, #[[$MMA]]>)
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> (tensor<64x64xf32, #blocked>) : i32 {
+    %d = tlx.async_dot %a, %a, %acc : !ttg.memdesc<64x64xf16, #shared, #smem, mutable> * !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> tensor<64x64xf32, #blocked>
+    %w = ttng.warp_group_dot_wait %d {pendings = 0 : i32} : tensor<64x64xf32, #blocked>
+    // CHECK: %[[W:.*]] = ttng.warp_group_dot_wait
+    // CHECK-NEXT: %[[OUT:.*]] = ttg.convert_layout %[[W]] : {{.*}} -> tensor<64x64xf32, #blocked>
+    // CHECK-NEXT: %[[S:.*]] = arith.addf %[[OUT]], %{{.*}} : tensor<64x64xf32, #blocked>
+    // CHECK-NEXT: %[[IN:.*]] = ttg.convert_layout %[[S]] : {{.*}} -> tensor<64x64xf32, #[[$MMA]]>
+    // CHECK-NEXT: scf.yield %[[IN]]
+    %s = arith.addf %w, %x : tensor<64x64xf32, #blocked>
+    scf.yield %s : tensor<64x64xf32, #blocked>
+  }
+  // CHECK: ttg.convert_layout %[[R]] : {{.*}} -> tensor<64x64xf32, #blocked>
+  tt.return %r : tensor<64x64xf32, #blocked>
+}
+
 // Through a conditional, with an operand in registers; arithmetic behind the wait is in its own layout.
 // CHECK-LABEL: tt.func @conditional
 tt.func @conditional(%r: tensor<64x64xf16, #blocked>, %b: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %x: tensor<64x64xf32, #blocked>, %c: i1) -> tensor<64x64xf32, #blocked> {
