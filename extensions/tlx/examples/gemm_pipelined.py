@@ -35,7 +35,7 @@ def gemm(
     GROUP_M: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """C = A @ B for row-major matrices of any sizes whose rows start at multiples of 16 bytes."""
+    """C = A @ B for row-major matrices; N and K are multiples of 16, so that copies of 16 bytes are known to fit."""
     tile = tl.program_id(0)
     # Neighbouring programs share rows of A and columns of B in the cache.
     rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
