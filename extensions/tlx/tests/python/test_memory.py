@@ -143,6 +143,29 @@ def test_load_stays_in_front_of_a_loop_that_stores(compiled, target):
 
 
 @triton.jit
+def addresses_in_a_buffer(x, y, at, n):
+    o = offsets(64, 64)
+    slot = tlx.local_alloc((64, 64), tl.int32)[0]
+    tlx.local_store(slot, tl.load(at + o))
+    acc = tl.zeros((64, 64), tl.float32)
+    for i in range(n):
+        index = tlx.local_load(slot)
+        acc = tl.dot(tl.load(x + index), tl.load(y + i * 4096 + o), acc)
+        tlx.local_store(slot, index + i)
+    tl.store(y + o, acc)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_load_of_an_iteration_sees_the_store_of_the_one_before(compiled, target):
+    """The pipeliners would load addresses of later iterations in front of the loop."""
+    signature = "x=*fp32:16, y=*fp32:16, at=*i32:16, n=i32"
+    text = compiled(addresses_in_a_buffer, signature, target, {"num_stages": 3}).asm["ttgir"]
+    before, loop = text.split("scf.for")
+    assert "ttg.local_load" not in before
+    assert loop.index("ttg.local_load") < loop.index("ttg.local_store")
+
+
+@triton.jit
 def allocates(x, SHAPE: tl.constexpr, DTYPE: tl.constexpr, NUM: tl.constexpr, LAYOUT: tl.constexpr):
     tlx.local_alloc(SHAPE, DTYPE, NUM, layout=LAYOUT)
 
