@@ -46,6 +46,29 @@ def test_barriers_become_mbarriers(compiled, target):
     assert 8 * 6 <= result.metadata.shared <= 8 * 7
 
 
+@pytest.mark.parametrize("target", TMA_TARGETS)
+def test_barriers_end_with_the_kernel(compiled, target):
+    ptx = compiled(ring, "x=*fp32, n=i32", target).asm["ptx"]
+    assert ptx.count("mbarrier.inval") == 6
+    assert ptx.index("mbarrier.inval") > ptx.rindex("mbarrier.arrive")
+
+
+@triton.jit
+def again(x, n):
+    for i in range(n):
+        barriers = tlx.alloc_barriers(1)
+        tlx.barrier_arrive(barriers[0])
+        tlx.barrier_wait(barriers[0], 0)
+        tl.store(x + i, 1.0)
+
+
+def test_barriers_of_a_loop_are_new_in_each_iteration(compiled):
+    text = compiled(again, "x=*fp32, n=i32").asm["ttir"]
+    loop = text[text.index("scf.for") : text.index("tt.return")]
+    order = [loop.index(op) for op in ("init_barrier", "arrive_barrier", "wait_barrier", "inval_barrier")]
+    assert order == sorted(order)
+
+
 @triton.jit
 def alone(x, n):
     barriers = tlx.alloc_barriers(1)
@@ -80,6 +103,24 @@ def test_named_barriers_become_hardware_barriers_that_no_pass_clones(compiled, t
             rf"declare void @llvm\.nvvm\.barrier\.cta\.{name}\.aligned\.count\(i32, i32\) #(\d+)", result.asm["llir"]
         )
         assert re.search(rf"^attributes #{attributes} = {{ convergent ", result.asm["llir"], re.MULTILINE)
+
+
+@triton.jit
+def reserved(x, n, BAR: tl.constexpr):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.named_barrier_wait(BAR, 128)
+        with tlx.async_task(num_warps=4, replicate=2):
+            tl.store(x, 1.0)
+
+
+def test_barriers_of_the_compiler_are_refused(compiled, capfd):
+    with pytest.raises(RuntimeError):
+        compiled(reserved, "x=*fp32, n=i32", BAR=3)
+    error = capfd.readouterr().err
+    assert "expected a named barrier from 4 to 15, got 3, which the compiler uses itself" in error
+    assert "tlx.named_barrier_wait(BAR, 128)" in error
+    assert compiled(reserved, "x=*fp32, n=i32", BAR=4).asm["ptx"].count("bar.sync \t4, 128;") == 1
 
 
 @triton.jit

@@ -93,4 +93,22 @@ def LowerDescriptorCopiesPass : Pass<"tlx-lower-descriptor-copies", "::mlir::Mod
   let dependentDialects = ["::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
 }
 
+def CheckNamedBarriersPass : Pass<"tlx-check-named-barriers", "::mlir::ModuleOp"> {
+  let summary = "Refuse named barriers that the compiler uses itself";
+  let description = [{
+    Hardware has 16 named barriers for a block. Triton takes 0, and in a kernel with tasks 1 and one from 2 on for each
+    task but the default one. A kernel that waits at one of those would wait with the wrong threads.
+  }];
+}
+
+def InvalidateBarriersPass : Pass<"tlx-invalidate-barriers", "::mlir::ModuleOp"> {
+  let summary = "End the life of barriers where their block ends";
+  let description = [{
+    Shared memory that held a barrier may hold something else only after the barrier was invalidated, and nothing tells
+    the allocation of shared memory so. An `ttng.inval_barrier` at the end of the block that allocates a barrier does
+    that, and keeps its memory until then.
+  }];
+  let dependentDialects = ["::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD
