@@ -23,6 +23,7 @@ from .cluster import (
     cluster_cta_rank,
     cluster_size_1d,
 )
+from .compat import install_compat
 from .copy import async_load, async_load_commit_group, async_load_wait_group, prefetch
 from .definition import supported_ops
 from .dot import async_dot, async_dot_wait
@@ -83,6 +84,7 @@ __all__ = [
     "fence_async_shared",
     "fence_mbarrier_init_cluster",
     "get_bufidx_phase",
+    "install_compat",
     "local_alloc",
     "local_gather",
     "local_load",

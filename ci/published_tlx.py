@@ -1,0 +1,380 @@
+"""Compile the Hopper kernels that published TLX wheels carry, unchanged but for one call, and say what is missing.
+
+    python ci/published_tlx.py                       # the pinned wheels, downloaded into a temporary directory
+    python ci/published_tlx.py --only attention
+    python ci/published_tlx.py path/to/published.whl
+
+Each kernel is compiled for cuda:90 through its own launch path, with its own configuration and pre-hook, in a process
+of its own. No GPU and no torch is needed: a stand-in serves what the files use of torch while they are imported. None
+of the files is kept. The exit status is the number of kernels that do not compile, or 77 when nothing could be
+downloaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import types
+import zipfile
+from typing import Any
+
+__all__ = ["CASES", "WHEELS", "Case", "Outcome", "compile_case", "main"]
+
+WHEELS = ("triton-utlx==3.8.0.post16", "triton-utlx==3.9.0.post5")
+UNAVAILABLE = 77
+TIMEOUT_S = 300
+
+# What the table counts in the PTX.
+SEEN = {"wgmma": r"wgmma\.mma_async", "tma": r"cp\.async\.bulk\.tensor", "setmaxnreg": r"setmaxnreg"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A kernel and the configuration it is compiled with.
+
+    Args:
+        name: Shown in the table.
+        file: Its file, below the directory of tutorials.
+        kernel: Name of the kernel there.
+        family: Key of the arguments in :func:`arguments`.
+        wanted: Values that choose one of the configurations of its autotuner.
+    """
+
+    name: str
+    file: str
+    kernel: str
+    family: str
+    wanted: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of a case: its error, or how often the PTX has each instruction of ``SEEN``."""
+
+    error: str | None
+    counts: dict[str, int]
+
+
+_WS = {"BM": 128, "BN": 256, "NUM_STAGES": 3, "EPILOGUE_SUBTILE": True, "GROUP_SIZE_M": 8}
+CASES = (
+    Case("gemm pipelined", "hopper_gemm_pipelined.py", "matmul_kernel_pipelined_hopper", "gemm", {}),
+    Case(
+        "gemm warp-specialized",
+        "hopper_gemm_ws.py",
+        "matmul_kernel_tlx_ws",
+        "gemm",
+        {**_WS, "NUM_CTAS": 1, "USE_WARP_BARRIER": False},
+    ),
+    Case(
+        "gemm warp-specialized, warp barriers",
+        "hopper_gemm_ws.py",
+        "matmul_kernel_tlx_ws",
+        "gemm",
+        {**_WS, "NUM_CTAS": 1, "USE_WARP_BARRIER": True},
+    ),
+    Case(
+        "gemm warp-specialized, clusters of 2",
+        "hopper_gemm_ws.py",
+        "matmul_kernel_tlx_ws",
+        "gemm",
+        {**_WS, "NUM_CTAS": 2, "USE_WARP_BARRIER": False},
+    ),
+    Case(
+        "gemm persistent cooperative",
+        "hopper-persistent-gemm-ws-cooperative.py",
+        "matmul_kernel_tlx_ws_persistent",
+        "gemm",
+        {"BM": 128, "NUM_STAGES": 4},
+    ),
+    Case(
+        "gemm persistent ping-pong, named barriers",
+        "hopper-persistent-gemm-ws-pingpong.py",
+        "matmul_kernel_tlx_ws_persistent",
+        "gemm",
+        {"USE_NAMED_BARRIER": True},
+    ),
+    Case(
+        "gemm persistent ping-pong, mbarriers",
+        "hopper-persistent-gemm-ws-pingpong.py",
+        "matmul_kernel_tlx_ws_persistent",
+        "gemm",
+        {"USE_NAMED_BARRIER": False},
+    ),
+    Case("attention warp-specialized", "hopper_fa_ws.py", "_attn_fwd_ws", "attention", {"NUM_MMA_GROUPS": 2}),
+    Case(
+        "attention pipelined",
+        "hopper_fa_ws_pipelined.py",
+        "_attn_fwd_ws_pipelined",
+        "attention",
+        {"NUM_MMA_GROUPS": 2},
+    ),
+    Case(
+        "attention ping-pong",
+        "hopper_fa_ws_pipelined_pingpong.py",
+        "_attn_fwd_ws_pipelined_pingpong",
+        "attention",
+        {"NUM_MMA_GROUPS": 2},
+    ),
+    Case(
+        "attention ping-pong persistent",
+        "hopper_fa_ws_pipelined_pingpong_persistent.py",
+        "_attn_fwd_ws_pipelined_pingpong_persistent",
+        "attention",
+        {"NUM_MMA_GROUPS": 2},
+    ),
+)
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wheels", nargs="*", type=pathlib.Path, help="wheels or unpacked directories, not to download")
+    parser.add_argument("--only", default="", metavar="TEXT", help="the cases whose name contains it")
+    parser.add_argument("--child", nargs=2, metavar=("FILE", "INDEX"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args(argv)
+    if arguments.child:
+        print(
+            json.dumps(
+                dataclasses.asdict(compile_case(pathlib.Path(arguments.child[0]), CASES[int(arguments.child[1])]))
+            )
+        )
+        return
+    failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        sources = [unpack(wheel, root / wheel.name) for wheel in arguments.wheels]
+        sources = sources or [unpacked for wheel in WHEELS if (unpacked := download(wheel, root / wheel))]
+        if not sources:
+            raise SystemExit(UNAVAILABLE)
+        for source in sources:
+            failed += report(source, arguments.only)
+    raise SystemExit(failed)
+
+
+def download(requirement: str, directory: pathlib.Path) -> pathlib.Path | None:
+    """Download and unpack a published wheel; None, with pip's reason printed, when that cannot be done."""
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", directory]
+    run = subprocess.run([*command, requirement], check=False, capture_output=True, text=True)
+    if run.returncode:
+        reason = [line for line in run.stderr.splitlines() if line.startswith("ERROR")]
+        print(f"{requirement}: not downloaded: {(reason or ['no reason given'])[0]}\n", flush=True)
+        return None
+    (wheel,) = directory.glob("*.whl")
+    return unpack(wheel, directory / "unpacked")
+
+
+def unpack(wheel: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
+    """Return the directory with the contents of a wheel, or ``wheel`` when it is one already."""
+    if wheel.is_dir():
+        return wheel
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(directory)
+    return directory
+
+
+def report(source: pathlib.Path, only: str) -> int:
+    """Compile the cases of an unpacked wheel, print the table, and return how many failed."""
+    (info,) = source.glob("*.dist-info")
+    print(f"{info.name.removesuffix('.dist-info').replace('-', ' ')}, cuda:90\n", flush=True)
+    print(f"| kernel | compiles | {' | '.join(SEEN)} |\n|{'---|' * (len(SEEN) + 2)}", flush=True)
+    errors = {}
+    for index, case in enumerate(CASES):
+        if only not in case.name:
+            continue
+        found = sorted(source.rglob(f"tutorials/{case.file}"))
+        outcome = in_process(found[0], index) if found else Outcome(f"the wheel has no {case.file}", {})
+        counts = " | ".join(str(outcome.counts.get(name, "-")) for name in SEEN)
+        print(f"| {case.name} | {'no' if outcome.error else 'yes'} | {counts} |", flush=True)
+        if outcome.error:
+            errors[case.name] = outcome.error
+    print()
+    for name, error in errors.items():
+        print(f"{name}:\n{''.join(f'    {line}{chr(10)}' for line in error.splitlines())}", flush=True)
+    return len(errors)
+
+
+def in_process(file: pathlib.Path, index: int) -> Outcome:
+    """Compile a case in a process of its own, so that a crash is an outcome as well."""
+    command = [sys.executable, __file__, "--child", file, str(index)]
+    with tempfile.TemporaryDirectory() as cache:
+        env = {**os.environ, "TRITON_CACHE_DIR": cache}
+        try:
+            run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=env)
+        except subprocess.TimeoutExpired:
+            return Outcome(f"not done after {TIMEOUT_S} s", {})
+    if run.returncode == 0:
+        return Outcome(**json.loads(run.stdout.splitlines()[-1]))
+    if run.returncode < 0:
+        return Outcome(f"ended by {signal.Signals(-run.returncode).name}\n{last_line(run.stderr)}", {})
+    return Outcome(last_line(run.stderr), {})
+
+
+def last_line(text: str) -> str:
+    """Return the last line of ``text`` that is not blank."""
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "no message")
+
+
+# --- in the process of one case --------------------------------------------------------------------------------------
+
+
+def compile_case(file: pathlib.Path, case: Case) -> Outcome:
+    """Import ``file`` with the compatibility installed, and compile the kernel of ``case`` as its launch would."""
+    import triton
+
+    import tritonext_tlx
+
+    stand_in_for_torch()
+    triton.runtime.driver.set_active(Driver())
+    tritonext_tlx.install_compat()
+    module = load(file)
+    tuned = getattr(module, case.kernel)
+    config = next(
+        config
+        for config in tuned.configs
+        if all(config.kwargs.get(name) == value for name, value in case.wanted.items())
+    )
+    kernel = tuned.fn
+    values = {**arguments(case.family), **config.kwargs}
+    if config.pre_hook:
+        config.pre_hook(values)
+    options = {name: value for name, value in config.all_kwargs().items() if name not in kernel.arg_names}
+    given = {name: values[name] for name in kernel.arg_names if name in values}
+    try:
+        ptx = kernel.warmup(grid=(132, 1, 1), **given, **options).asm["ptx"]
+    except Exception as error:
+        return Outcome(describe(error, file), {})
+    return Outcome(None, {name: len(re.findall(pattern, ptx)) for name, pattern in SEEN.items()})
+
+
+def load(file: pathlib.Path) -> types.ModuleType:
+    """Import a file, whose name need not be one of a module."""
+    name = file.stem.replace("-", "_")
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def describe(error: BaseException, file: pathlib.Path) -> str:
+    """Return the innermost error, and the lines of the kernel that led to it."""
+    lines = []
+    while True:
+        node = getattr(error, "node", None)
+        if node is not None and getattr(error, "src", None):
+            lines.append(error.src.splitlines()[node.lineno - 1].strip())
+        if error.__cause__ is None:
+            break
+        error = error.__cause__
+    message = getattr(error, "error_message", None) or str(error) or type(error).__name__
+    return "\n".join([*(f"in: {line}" for line in lines), *(message or "").splitlines()[:6]]).replace(
+        str(file), file.name
+    )
+
+
+class DType:
+    """What Triton reads of a dtype of torch."""
+
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name = name
+        self.itemsize = itemsize
+        self.is_floating_point = True
+
+    def __str__(self) -> str:
+        return f"torch.{self.name}"
+
+
+FLOAT16, FLOAT32, FLOAT8 = DType("float16", 2), DType("float32", 4), DType("float8_e5m2", 1)
+
+
+class Tensor:
+    """A tensor that nobody reads."""
+
+    def __init__(self, dtype: DType, shape: tuple[int, ...]) -> None:
+        self.dtype = dtype
+        self.shape = shape
+
+    def data_ptr(self) -> int:
+        return 0
+
+    def ptr_range(self) -> int:
+        return 0
+
+
+def arguments(family: str) -> dict[str, Any]:
+    """Return arguments by name: a GEMM of 4096, or attention of B4 H32 N4096 D128."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    def descriptor(rows: int, columns: int) -> TensorDescriptor:
+        return TensorDescriptor(Tensor(FLOAT16, (rows, columns)), [rows, columns], [columns, 1], [1, 1])
+
+    if family == "attention":
+        batch, heads, length, depth = 4, 32, 4096, 128
+        described = {
+            name: descriptor(batch * heads * length, depth) for name in ("desc_q", "desc_k", "desc_v", "desc_o")
+        }
+        return {
+            "sm_scale": 0.5,
+            "M": Tensor(FLOAT32, (batch, heads, length)),
+            "Z": batch,
+            "H": heads,
+            "N_CTX": length,
+            "HEAD_DIM": depth,
+            "FP8_OUTPUT": False,
+            **described,
+        }
+    size = 4096
+    return {
+        **{name: Tensor(FLOAT16, (size, size)) for name in ("a_ptr", "b_ptr", "c_ptr")},
+        **{name: descriptor(size, size) for name in ("a_desc", "b_desc", "c_desc")},
+        **dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), size),
+        **dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1),
+        "NUM_SMS": 132,
+    }
+
+
+def stand_in_for_torch() -> None:
+    """Put a module in place of torch that has what the files use of it while they are imported."""
+    torch = types.ModuleType("torch")
+    torch.__spec__ = importlib.machinery.ModuleSpec("torch", None)
+    torch.Tensor = Tensor
+    torch.float16, torch.float32, torch.float8_e5m2 = FLOAT16, FLOAT32, FLOAT8
+    torch.autograd = types.SimpleNamespace(Function=object)
+    properties = types.SimpleNamespace(multi_processor_count=132)
+    torch.cuda = types.SimpleNamespace(
+        get_device_properties=lambda device: properties, get_device_capability=lambda device=None: (9, 0)
+    )
+    sys.modules["torch"] = torch
+
+
+class Driver:
+    """A driver of an H200 that launches nothing."""
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", 90, 32)
+
+    def get_active_torch_device(self) -> str:
+        return "cuda"
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_benchmarker(self) -> Any:
+        return None
+
+
+if __name__ == "__main__":
+    main()

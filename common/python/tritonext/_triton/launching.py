@@ -1,0 +1,130 @@
+"""Launch options that an extension adds to ``kernel[grid](…)`` and ``triton.Config``.
+
+Triton refuses a keyword it does not know in both places. While at least one option is added, ``JITFunction.run`` and
+``Config.__init__`` are functions that take it out, and pass everything else on untouched; with none left the original
+functions are back in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from triton.runtime import autotuner, jit
+
+from tritonext.errors import InternalError, PipelineError
+
+__all__ = ["Handle", "add_option"]
+
+_lock = threading.RLock()
+# Replaced, never changed: a launch in another thread reads it without the lock.
+_options: dict[str, Handle] = {}
+_originals: dict[type, Callable] = {}
+
+
+class Handle:
+    """An added option, until :meth:`remove`.
+
+    Args:
+        name: The keyword.
+        apply: See :func:`tritonext.launch.add_option`.
+        freeze: See :func:`tritonext.launch.add_option`.
+    """
+
+    def __init__(self, name: str, apply: Callable[..., Any], freeze: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.apply = apply
+        self.freeze = freeze
+
+    def remove(self) -> None:
+        """Take the option away; a launch or ``Config`` that names it is an error again. Later calls do nothing."""
+        global _options
+        with _lock:
+            if _options.get(self.name) is not self:
+                return
+            _options = {name: handle for name, handle in _options.items() if handle is not self}
+            if not _options:
+                _restore()
+
+
+def add_option(name: str, apply: Callable[..., Any], freeze: Callable[[Any], Any]) -> Handle:
+    """Add a launch option; see :func:`tritonext.launch.add_option`."""
+    global _options
+    with _lock:
+        _check_front_end(name)
+        if name in _options:
+            raise PipelineError("the launch option is added already", found=name)
+        handle = Handle(name, apply, freeze)
+        _options = {**_options, name: handle}
+        if not _originals:
+            _replace(jit.JITFunction, "run", _run)
+            _replace(autotuner.Config, "__init__", _config_init)
+    return handle
+
+
+def _check_front_end(name: str) -> None:
+    run = inspect.signature(jit.JITFunction.run).parameters
+    config = inspect.signature(autotuner.Config.__init__).parameters
+    keywords = {parameter.name for parameter in run.values() if parameter.kind is parameter.KEYWORD_ONLY}
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in run.values())
+    if not ({"grid", "warmup"} <= keywords and takes_any and list(config)[1:2] == ["kwargs"]):
+        raise InternalError(
+            "the launcher of the installed triton lacks what launch options need",
+            where="JITFunction.run, Config.__init__",
+            expected="run(…, *, grid, warmup, **kwargs) and Config(kwargs, …)",
+            hint="use the triton release this tritonext was made for",
+        )
+    if name in config or name in run:
+        raise PipelineError(
+            "the installed triton has the launch option itself", found=name, hint="use it without the extension's"
+        )
+
+
+def _replace(owner: type, name: str, wrapper: Callable[[Callable], Callable]) -> None:
+    _originals[owner] = getattr(owner, name)
+    replacement = wrapper(_originals[owner])
+    setattr(owner, name, replacement)
+
+
+def _restore() -> None:
+    for owner, name in ((jit.JITFunction, "run"), (autotuner.Config, "__init__")):
+        original = _originals[owner]
+        # Somebody else's function on top of ours still calls it, and ours passes everything on.
+        if getattr(getattr(owner, name), "__wrapped__", None) is original:
+            setattr(owner, name, original)
+            del _originals[owner]
+
+
+def _run(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        with contextlib.ExitStack() as scopes:
+            for name, option in _options.items():
+                # An argument of the kernel keeps its name.
+                if name not in kwargs or name in self.arg_names:
+                    continue
+                value = kwargs.pop(name)
+                if value is not None:
+                    grid, scope = option.apply(value, grid, kwargs)
+                    scopes.enter_context(scope or contextlib.nullcontext())
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+    return run
+
+
+def _config_init(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def __init__(self: Any, kwargs: dict, *args: Any, **options: Any) -> None:
+        # Kept among the values for the kernel, an option is part of the configuration's text, hash and stored results.
+        added = {}
+        for name, option in _options.items():
+            value = options.pop(name, kwargs.get(name))
+            if value is not None:
+                added[name] = option.freeze(value)
+        original(self, {**kwargs, **added} if added else kwargs, *args, **options)
+
+    return __init__

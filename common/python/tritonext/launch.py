@@ -1,0 +1,41 @@
+"""Launch options of extensions.
+
+An option is a keyword that kernels are launched with, ``kernel[grid](…, name=value)``, and that configurations for
+autotuning carry, ``triton.Config({…}, name=value)``. It may change the grid, and what is active for that launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._triton.launching import Handle
+
+__all__ = ["add_option"]
+
+
+def add_option(
+    name: str,
+    apply: Callable[[Any, Any, dict[str, Any]], tuple[Any, AbstractContextManager | None]],
+    freeze: Callable[[Any], Any],
+) -> Handle:
+    """Add a launch option, process-wide, until the returned handle's ``remove()``.
+
+    A launch that does not name it is what it was.
+
+    Args:
+        name: The keyword. A kernel that has an argument of this name keeps it.
+        apply: Called with the value, the grid (a tuple, or a function of the arguments) and the other keywords of the
+            launch, which it may change; returns the grid, and what is entered for the launch, such as
+            :class:`tritonext.use`, or None.
+        freeze: Called with the value given to ``triton.Config``; returns an equal value that can be hashed, or raises.
+
+    Raises:
+        PipelineError: The option is added already, or the installed Triton has it itself.
+        InternalError: The installed Triton lacks what this is made of.
+    """
+    from ._triton import launching
+
+    return launching.add_option(name, apply, freeze)

@@ -1,0 +1,182 @@
+"""Existing TLX kernels on this package, unchanged but for one call.
+
+:func:`install_compat` gives this package under the name by which published TLX is imported, and teaches launches and
+``triton.Config`` the option ``ctas_per_cga``. Nothing happens without the call, and its result takes it back.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import tritonext
+from tritonext import launch
+from tritonext.errors import ExtensionError, UserError
+
+__all__ = ["NAME", "Compatibility", "install_compat"]
+
+NAME = "triton.language.extra.tlx"
+"""The name by which published TLX is imported."""
+
+OPTION = "ctas_per_cga"
+"""The launch option by which published TLX asks for clusters."""
+
+_PARENT, _, _LEAF = NAME.rpartition(".")
+_TARGETS = ("cuda:90", "cuda:100")
+
+_lock = threading.RLock()
+_installed: list[Compatibility] = []
+_option: Any = None
+
+
+class Compatibility:
+    """What :func:`install_compat` did, until :meth:`uninstall`; also a context manager that uninstalls at its end."""
+
+    def uninstall(self) -> None:
+        """Take back the name and the launch option, unless another call of ``install_compat`` still needs them.
+
+        Later calls do nothing. Kernels that were imported meanwhile keep working.
+        """
+        with _lock:
+            if self in _installed:
+                _installed.remove(self)
+                if not _installed:
+                    _remove()
+
+    def __enter__(self) -> Compatibility:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.uninstall()
+
+
+def install_compat() -> Compatibility:
+    """Let ``import triton.language.extra.tlx as tlx`` give this package, and launches take ``ctas_per_cga``.
+
+    With ``ctas_per_cga=(n, 1, 1)``, in a launch or in ``triton.Config``, the blocks of the grid form clusters of ``n``.
+    Unlike with Triton's ``num_ctas`` the grid counts blocks, each block is a program of its own, and tensors belong to
+    one block.
+
+    Returns:
+        A handle whose ``uninstall()`` takes both back.
+
+    Raises:
+        ExtensionError: Another TLX is installed under that name.
+        PipelineError: The installed Triton has the launch option itself.
+    """
+    global _option
+    with _lock:
+        if not _installed:
+            _refuse_other()
+            _option = launch.add_option(OPTION, _apply, _shape)
+            _provide()
+        handle = Compatibility()
+        _installed.append(handle)
+    return handle
+
+
+# --- the name --------------------------------------------------------------------------------------------------------
+
+
+def _refuse_other() -> None:
+    other = sys.modules.get(NAME)
+    spec = other.__spec__ if other is not None else importlib.util.find_spec(NAME)
+    if other is not None or spec is not None:
+        raise ExtensionError(
+            "another TLX is installed under the name",
+            where=NAME,
+            found=getattr(spec, "origin", None) or repr(other),
+            hint="uninstall it, or import tritonext_tlx by its own name",
+        )
+
+
+def _provide() -> None:
+    package = importlib.import_module(__package__)
+    # No second package: imported through it, its modules would be loaded anew, with types of their own. And a plain
+    # module, because Triton follows the references of kernels through nothing else.
+    module = types.ModuleType(NAME, package.__doc__)
+    module.__spec__ = importlib.machinery.ModuleSpec(NAME, None, origin=package.__file__)
+    module.__file__ = package.__file__
+    module.__all__ = package.__all__
+    module.__getattr__ = functools.partial(getattr, package)
+    module.__dir__ = functools.partial(dir, package)
+    sys.modules[NAME] = module
+    setattr(importlib.import_module(_PARENT), _LEAF, module)
+
+
+def _remove() -> None:
+    global _option
+    _option.remove()
+    _option = None
+    del sys.modules[NAME]
+    delattr(sys.modules[_PARENT], _LEAF)
+
+
+# --- the launch option -----------------------------------------------------------------------------------------------
+
+
+def _shape(value: Any) -> tuple[int, int, int]:
+    """Return the shape of a cluster as a tuple.
+
+    Raises:
+        UserError: It is none, or one that Triton's launcher cannot make.
+    """
+    try:
+        shape = tuple(value)
+    except TypeError:
+        shape = ()
+    if len(shape) == 3 and all(type(size) is int for size in shape) and shape[0] in (1, 2, 4, 8, 16):
+        if shape[1:] == (1, 1):
+            return shape
+        message = "the launcher of triton makes clusters along the first axis of the grid only"
+    else:
+        message = "the shape of the cluster is malformed"
+    raise UserError(message, where=OPTION, expected="(n, 1, 1) with n of 1, 2, 4, 8 or 16", found=repr(value))
+
+
+def _apply(value: Any, grid: Any, options: dict[str, Any]) -> tuple[Any, tritonext.use | None]:
+    blocks = _shape(value)[0]
+    if options.get("num_ctas") not in (None, 1):
+        raise UserError(
+            "a launch has two sizes for the cluster",
+            where=OPTION,
+            found=f"{OPTION}={value!r} and num_ctas={options['num_ctas']!r}",
+            hint="leave out num_ctas: with it the blocks of a cluster share one program",
+        )
+    return (grid, None) if blocks == 1 else (_clusters(grid, blocks), _launched_as(blocks))
+
+
+def _clusters(grid: Any, blocks: int) -> Any:
+    """Return a grid that counts clusters, for one that counts blocks."""
+    if callable(grid):
+        return lambda arguments: _clusters(grid(arguments), blocks)
+    sizes = tuple(grid)
+    if sizes[0] % blocks:
+        raise UserError(
+            "the grid is no whole number of clusters",
+            where=OPTION,
+            expected=f"a first size that {blocks} divides",
+            found=sizes,
+            hint="round it up, and leave the blocks past the end without work",
+        )
+    return (sizes[0] // blocks, *sizes[1:])
+
+
+@functools.cache
+def _launched_as(blocks: int) -> tritonext.use:
+    def cubin(inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
+        binary = inner(source, metadata)
+        # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an index
+        # and tensors of its own.
+        metadata["num_ctas"] = blocks
+        return binary
+
+    step = tritonext.wrap_stage("cubin", cubin, key=str(blocks))
+    return tritonext.use(tritonext.Pipeline([step], name=f"clusters of {blocks}", targets=_TARGETS))
