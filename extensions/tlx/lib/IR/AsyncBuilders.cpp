@@ -178,6 +178,11 @@ void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<Value> &val
                                          evictionPolicy(builder.getBuilder(), operands[2]));
 }
 
+void buildAsyncDescriptorPrefetch(TritonOpBuilder &builder, std::vector<Value> &values) {
+  ArrayRef<Value> operands = ArrayRef(values).drop_front();
+  builder.create<AsyncDescriptorPrefetchOp>(operands[0], operands.drop_front(2), operands[1]);
+}
+
 void buildReadRegister(TritonOpBuilder &builder, std::vector<Value> &values) {
   const Register &source = registers[constantOf(values[1])];
   auto name = StringAttr::get(builder.getContext(), source.intrinsic);

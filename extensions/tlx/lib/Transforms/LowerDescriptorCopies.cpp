@@ -2,6 +2,7 @@
 #include "tritonext_tlx/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -79,6 +80,8 @@ public:
     getOperation().walk([&](Operation *op) {
       if (isa<AsyncDescriptorLoadOp, AsyncDescriptorStoreOp>(op))
         copies.push_back(op);
+      else if (auto prefetch = dyn_cast<AsyncDescriptorPrefetchOp>(op))
+        lower(prefetch);
     });
     if (copies.empty())
       return;
@@ -159,6 +162,36 @@ private:
                                                   store.getCachePolicyAttr());
     }
     copy->erase();
+  }
+
+  /// Stock has no such op. The instruction is a hint, so that each warp of a task gives it does no
+  /// harm.
+  static void lower(AsyncDescriptorPrefetchOp prefetch) {
+    OpBuilder builder(prefetch);
+    Location loc = prefetch.getLoc();
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    SmallVector<Value> operands = {
+        prefetch.getPred(),
+        UnrealizedConversionCastOp::create(builder, loc, pointer, prefetch.getDesc()).getResult(0)};
+    // The instruction counts dimensions from the innermost one.
+    llvm::append_range(operands, llvm::reverse(prefetch.getCoord()));
+    size_t rank = prefetch.getCoord().size();
+    std::string text, constraints = "b,l";
+    llvm::raw_string_ostream stream(text);
+    stream << "{ .reg .pred p; elect.sync _|p, -1; and.pred p, p, $0; @p "
+              "cp.async.bulk.prefetch.tensor."
+           << rank << "d.L2.global.tile [$1, {";
+    for (size_t i = 0; i < rank; ++i) {
+      stream << (i ? ", $" : "$") << i + 2;
+      constraints += ",r";
+    }
+    stream << "}]; }";
+    LLVM::InlineAsmOp::create(
+        builder, loc, TypeRange(), operands, text, constraints,
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+        /*operand_attrs=*/ArrayAttr());
+    prefetch.erase();
   }
 
   /// The first copy that decided the layout of a class, by its leader.

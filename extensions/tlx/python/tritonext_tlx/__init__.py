@@ -48,8 +48,10 @@ from .tasks import (
 )
 from .tma import (
     async_descriptor_load,
+    async_descriptor_prefetch_tensor,
     async_descriptor_store,
     async_descriptor_store_wait,
+    make_tensor_descriptor,
 )
 from .types import async_token, buffered_tensor, buffered_tensor_type, storage_kind
 from .utility import (
@@ -60,6 +62,7 @@ from .utility import (
 __all__ = [
     "alloc_barriers",
     "async_descriptor_load",
+    "async_descriptor_prefetch_tensor",
     "async_descriptor_store",
     "async_descriptor_store_wait",
     "async_dot",
@@ -95,6 +98,7 @@ __all__ = [
     "local_store",
     "local_trans",
     "local_view",
+    "make_tensor_descriptor",
     "mbarrier",
     "mbarrier_type",
     "named_barrier_arrive",

@@ -70,5 +70,7 @@ def unsupported(name: str, argument: str, value: Any, default: Any, hint: str | 
         UserError: It is not at its default.
     """
     found = constant(value)
+    if isinstance(found, tl.core.base_value):
+        found = f"a value of type {found.type}"
     if found != default:
         raise refuse(name, "an argument is not supported", argument, expected=repr(default), found=found, hint=hint)

@@ -15,11 +15,23 @@ from .barrier import require_barrier
 from .definition import NVIDIA_TMA, constant, op, refuse
 from .types import buffered_tensor, require_buffer
 
-__all__ = ["async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"]
+__all__ = [
+    "async_descriptor_load",
+    "async_descriptor_prefetch_tensor",
+    "async_descriptor_store",
+    "async_descriptor_store_wait",
+    "make_tensor_descriptor",
+]
 
 # Values of the enumerations EvictionPolicy and DescriptorReduceKind of Triton.
 _EVICTION = {"": 1, "evict_first": 2, "evict_last": 3}
 _REDUCTION = {"": -1, "add": 1, "min": 2, "max": 3, "and": 6, "or": 7, "xor": 8}
+
+
+def _descriptor(name: str, desc: Any) -> None:
+    if not isinstance(desc, tensor_descriptor_base):
+        found = f"a value of type {desc.type}" if isinstance(desc, base_value) else repr(constant(desc))
+        raise refuse(name, "an argument is not a descriptor", "desc", expected="a tensor descriptor", found=found)
 
 
 def _tile(name: str, argument: str, desc: Any, value: Any) -> buffered_tensor:
@@ -28,9 +40,7 @@ def _tile(name: str, argument: str, desc: Any, value: Any) -> buffered_tensor:
     Raises:
         UserError: It is not, or there is no descriptor or buffer.
     """
-    if not isinstance(desc, tensor_descriptor_base):
-        found = f"a value of type {desc.type}" if isinstance(desc, base_value) else repr(constant(desc))
-        raise refuse(name, "an argument is not a descriptor", "desc", expected="a tensor descriptor", found=found)
+    _descriptor(name, desc)
     buffer = require_buffer(name, argument, value, slots=False)
     block = [constant(size) for size in desc.block_shape]
     if buffer.type.shape != block or buffer.dtype != desc.dtype:
@@ -151,6 +161,29 @@ def _check_reduction(name: str, reduction: str, dtype: tl.dtype) -> None:
 
 
 @op(targets=NVIDIA_TMA)
+def async_descriptor_prefetch_tensor(
+    desc: Any, offsets: Any, pred: Any = None, eviction_policy: Any = "", _semantic: Any = None
+) -> None:
+    """Start loading a tile into the L2 cache.
+
+    Args:
+        desc: Tensor descriptor, of the host or of ``tl.make_tensor_descriptor``.
+        offsets: Where the tile starts, one integer for each dimension.
+        pred: Condition; does nothing when false.
+        eviction_policy: Only ``""``.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "async_descriptor_prefetch_tensor"
+    _descriptor(name, desc)
+    choice(name, "eviction_policy", eviction_policy, ("",))
+    start = coordinates(name, offsets, len(desc.block_shape), _semantic)
+    condition = predicate(name, pred, _semantic)
+    _semantic.builder.create_tlx_async_descriptor_prefetch([desc.handle, condition, *start])
+
+
+@op(targets=NVIDIA_TMA)
 def async_descriptor_store_wait(pendings: Any, _semantic: Any = None) -> None:
     """Wait until at most so many stores still read their buffers, of those that the same warps started.
 
@@ -162,3 +195,30 @@ def async_descriptor_store_wait(pendings: Any, _semantic: Any = None) -> None:
     """
     count = bounded("async_descriptor_store_wait", "pendings", pendings, 0, 63)
     typed_builder(_semantic).create_async_tma_store_wait(count, True)
+
+
+@op(targets=NVIDIA_TMA)
+def make_tensor_descriptor(
+    desc_ptr: Any,
+    base: Any,
+    shape: Any,
+    strides: Any,
+    block_shape: Any,
+    padding_option: Any = "zero",
+    _semantic: Any = None,
+) -> Any:
+    """Make a tensor descriptor in the kernel; ``tl.make_tensor_descriptor`` does the same.
+
+    Args:
+        desc_ptr: Only None: the compiler finds a place for the descriptor.
+        base: Pointer to the tensor, divisible by 16.
+        shape: Sizes of the tensor.
+        strides: Distances of the elements in each dimension, the last one 1 and the others multiples of 16 bytes.
+        block_shape: Shape of the tiles, constants; a row has at least 16 bytes.
+        padding_option: ``"zero"`` or ``"nan"``, what is loaded from outside of the tensor.
+
+    Raises:
+        UserError: There is a ``desc_ptr``.
+    """
+    unsupported("make_tensor_descriptor", "desc_ptr", desc_ptr, None)
+    return tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option, _semantic=_semantic)

@@ -66,6 +66,15 @@ tt.func @flow(%x: !tt.ptr<f16>, %buffer: !ttg.memdesc<64x64xf16, #narrow, #smem,
   tt.return
 }
 
+// A prefetch needs no layout, and becomes the instruction.
+// CHECK-LABEL: @prefetch
+// CHECK: %[[POINTER:.*]] = builtin.unrealized_conversion_cast %{{.*}} : !tt.tensordesc<64x64xf16> to !llvm.ptr
+// CHECK: llvm.inline_asm has_side_effects {{.*}}prefetch.tensor.2d{{.*}}"b,l,r,r" %[[PRED:.*]], %[[POINTER]], %[[J:.*]], %[[I:.*]] : (i1, !llvm.ptr, i32, i32) -> ()
+tt.func @prefetch(%desc: !tt.tensordesc<64x64xf16>, %i: i32, %j: i32, %pred: i1) {
+  tlx.async_descriptor_prefetch %desc[%i, %j], %pred : !tt.tensordesc<64x64xf16>
+  tt.return
+}
+
 // A branch between blocks, as early returns make them.
 // CHECK-LABEL: @blocks
 // CHECK: ^bb1(%{{.*}}: !tt.tensordesc<64x64xf16, [[$NARROW]]>)

@@ -134,6 +134,27 @@ def test_vectors_are_tiles_too(compiled):
 
 
 @triton.jit
+def ahead(desc, x, n):
+    made = tlx.make_tensor_descriptor(None, x, [n, 64], [64, 1], [64, 64])
+    tlx.async_descriptor_prefetch_tensor(desc, [n, 64])
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=1):
+            tlx.async_descriptor_prefetch_tensor(made, [0, n + 1], pred=n > 3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_tiles_are_prefetched(compiled, target):
+    ptx = compiled(ahead, "desc=tensordesc<fp16[64, 64]>, x=*fp16:16, n=i32", target).asm["ptx"]
+    pattern = r"@p cp\.async\.bulk\.prefetch\.tensor\.2d\.L2\.global\.tile \[(%rd\d+), \{%r\d+, %r\d+\}\]"
+    given, made = re.findall(pattern, ptx)
+    assert re.search(rf"cvta\.param\.u64 \t{given},", ptx)
+    # The descriptor that the kernel makes reaches the task through shared memory.
+    assert re.search(rf"ld\.shared\.b64 \t{made},", ptx)
+
+
+@triton.jit
 def wrong(desc, out, x, n, CASE: tl.constexpr):
     tiles = tlx.local_alloc((64, 64), tl.float16, 2)
     small = tlx.local_alloc((32, 64), tl.float16, 1)
@@ -174,6 +195,14 @@ def wrong(desc, out, x, n, CASE: tl.constexpr):
         tlx.async_descriptor_store(desc, tiles[0], [0, 0], store_reduce="xor")
     if CASE == "policy of reduction":
         tlx.async_descriptor_store(desc, tiles[0], [0, 0], "evict_last", "add")
+    if CASE == "prefetch of no descriptor":
+        tlx.async_descriptor_prefetch_tensor(x, [0, 0])
+    if CASE == "prefetch of no tile":
+        tlx.async_descriptor_prefetch_tensor(desc, [0, 0, 0])
+    if CASE == "policy of prefetch":
+        tlx.async_descriptor_prefetch_tensor(desc, [0, 0], eviction_policy="evict_last")
+    if CASE == "place":
+        tlx.make_tensor_descriptor(x, x, [n, 64], [64, 1], [64, 64])
     if CASE == "pendings":
         tlx.async_descriptor_store_wait(-1)
     if CASE == "run-time pendings":
@@ -181,6 +210,7 @@ def wrong(desc, out, x, n, CASE: tl.constexpr):
 
 
 LOAD, STORE, WAIT = "async_descriptor_load", "async_descriptor_store", "async_descriptor_store_wait"
+PREFETCH, MAKE = "async_descriptor_prefetch_tensor", "make_tensor_descriptor"
 
 
 @pytest.mark.parametrize(
@@ -203,6 +233,16 @@ LOAD, STORE, WAIT = "async_descriptor_load", "async_descriptor_store", "async_de
         ("reduction", "no such value", f"{STORE}, argument store_reduce", "'xor'", "'mul'"),
         ("reduction of type", "no atomic 'xor'", f"{STORE}, argument store_reduce", "int32", "fp16"),
         ("policy of reduction", "no such value", f"{STORE}, argument eviction_policy", "''", "'evict_last'"),
+        (
+            "prefetch of no descriptor",
+            "not a descriptor",
+            f"{PREFETCH}, argument desc",
+            "a tensor descriptor",
+            "pointer",
+        ),
+        ("prefetch of no tile", "another number of offsets", f"{PREFETCH}, argument offsets", "2", "3"),
+        ("policy of prefetch", "no such value", f"{PREFETCH}, argument eviction_policy", "''", "'evict_last'"),
+        ("place", "not supported", f"{MAKE}, argument desc_ptr", "None", "pointer"),
         ("pendings", "out of range", f"{WAIT}, argument pendings", "0 to 63", "-1"),
         ("run-time pendings", "not a constant integer", f"{WAIT}, argument pendings", "", "int32"),
     ],
@@ -254,9 +294,13 @@ def on_any_target(desc, out, OP: tl.constexpr):
         tlx.async_descriptor_store(desc, desc, [0, 0])
     if OP == "async_descriptor_store_wait":
         tlx.async_descriptor_store_wait(0)
+    if OP == "async_descriptor_prefetch_tensor":
+        tlx.async_descriptor_prefetch_tensor(desc, [0, 0])
+    if OP == "make_tensor_descriptor":
+        tlx.make_tensor_descriptor(None, desc, [64], [1], [64])
 
 
-@pytest.mark.parametrize("op", [LOAD, STORE, WAIT])
+@pytest.mark.parametrize("op", [LOAD, STORE, WAIT, PREFETCH, MAKE])
 @pytest.mark.parametrize("target", ["cuda:80", "hip:gfx942", "hip:gfx950"])
 def test_a_target_without_the_operation_is_named(refused, op, target):
     text = refused(on_any_target, TILE, target, OP=op)

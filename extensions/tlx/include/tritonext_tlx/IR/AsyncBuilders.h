@@ -33,6 +33,9 @@ void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<mlir::Value>
 /// -1, and the coordinates.
 void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Builds `tlx.async_descriptor_prefetch` of descriptor, predicate and the coordinates.
+void buildAsyncDescriptorPrefetch(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 /// Reads the special register that `values[1]` names.
 void buildReadRegister(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 

@@ -83,4 +83,14 @@ def Tlx_AsyncDescriptorStoreOp : Tlx_Op<"async_descriptor_store"> {
   }];
 }
 
+def Tlx_AsyncDescriptorPrefetchOp : Tlx_Op<"async_descriptor_prefetch"> {
+  let summary = "load a tile into the L2 cache, by a descriptor without a layout";
+  let arguments = (ins
+    TT_TensorDescType:$desc,
+    Variadic<I32>:$coord,
+    I1:$pred
+  );
+  let assemblyFormat = "$desc `[` $coord `]` `,` $pred attr-dict `:` qualified(type($desc))";
+}
+
 #endif // TRITONEXT_TLX_IR_OPS_TD
