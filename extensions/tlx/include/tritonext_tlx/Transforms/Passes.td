@@ -72,6 +72,14 @@ def ShowLocalLoadsPass : Pass<"tlx-show-local-loads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
 }
 
+def CheckAsyncCopiesPass : Pass<"tlx-check-async-copies", "::mlir::ModuleOp"> {
+  let summary = "Refuse asynchronous copies that are too narrow for the hardware";
+  let description = [{
+    A thread of an NVIDIA GPU copies 4, 8 or 16 bytes at once. What is narrower, because the alignment of pointers or the
+    bounds in a mask are not known, is an error here, with the remedy.
+  }];
+}
+
 def ConvertPartitionsPass : Pass<"tlx-convert-partitions", "::mlir::ModuleOp"> {
   let summary = "Give the tensors of tasks layouts for the warps of the task";
   let description = [{

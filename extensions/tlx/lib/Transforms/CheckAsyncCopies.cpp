@@ -1,0 +1,63 @@
+#include "tritonext_tlx/Transforms/Passes.h"
+
+#include "triton/Analysis/AxisInfo.h"
+
+#include <algorithm>
+
+#define DEBUG_TYPE "tlx-check-async-copies"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+
+namespace tritonext::tlx {
+
+#define GEN_PASS_DEF_CHECKASYNCCOPIESPASS
+#include "tritonext_tlx/Transforms/Passes.h.inc"
+
+namespace {
+
+constexpr unsigned leastBytes = 4;
+
+class CheckAsyncCopiesPass : public impl::CheckAsyncCopiesPassBase<CheckAsyncCopiesPass> {
+public:
+  void runOnOperation() override {
+    bool failed = false;
+    tt::ModuleAxisInfoAnalysis axisInfo(getOperation());
+    getOperation()->walk(
+        [&](ttg::AsyncCopyGlobalToLocalOp copy) { failed |= mlir::failed(check(copy, axisInfo)); });
+    if (failed)
+      signalPassFailure();
+  }
+
+private:
+  static LogicalResult check(ttg::AsyncCopyGlobalToLocalOp copy,
+                             tt::ModuleAxisInfoAnalysis &axisInfo) {
+    unsigned bits = copy.getResult().getType().getElementTypeBitWidth();
+    auto bytes = [&](unsigned elements) { return elements * bits / 8; };
+    unsigned pointers =
+        bytes(std::max<unsigned>(axisInfo.getContiguity(copy.getSrc()), copy.getContiguity()));
+    if (pointers < leastBytes) {
+      InFlightDiagnostic error =
+          copy->emitError("expected pointers that let a thread copy at least ")
+          << leastBytes << " bytes at once, got " << pointers;
+      error.attachNote() << "pass pointers and strides that are known to be divisible by 16, or "
+                            "say so with tl.multiple_of and tl.max_contiguous";
+      return error;
+    }
+    if (Value mask = copy.getMask()) {
+      unsigned masked = bytes(axisInfo.getMaskAlignment(mask));
+      if (masked < leastBytes) {
+        InFlightDiagnostic error =
+            copy->emitError("expected a mask that is constant over at least ")
+            << leastBytes << " bytes, got " << masked;
+        error.attachNote() << "pass sizes in the mask that are known to be divisible by 16";
+        return error;
+      }
+    }
+    return success();
+  }
+};
+
+} // namespace
+} // namespace tritonext::tlx

@@ -1,0 +1,32 @@
+// RUN: %opt %s --pass tlx-check-async-copies --verify-diagnostics
+
+#blocked = #ttg.blocked<{sizePerThread = [8], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @pointers(%p: tensor<1024x!tt.ptr<f16>, #blocked>, %b: !ttg.memdesc<1024xf16, #shared, #smem, mutable>) {
+  // expected-error @below {{expected pointers that let a thread copy at least 4 bytes at once, got 2}}
+  // expected-note @below {{pass pointers and strides that are known to be divisible by 16, or say so with tl.multiple_of and tl.max_contiguous}}
+  %t = ttg.async_copy_global_to_local %p, %b : tensor<1024x!tt.ptr<f16>, #blocked> -> <1024xf16, #shared, #smem, mutable>
+  tt.return
+}
+}
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [8], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @mask(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %b: !ttg.memdesc<1024xf16, #shared, #smem, mutable>) {
+  %r = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32, #blocked>
+  %s = tt.splat %p : !tt.ptr<f16> -> tensor<1024x!tt.ptr<f16>, #blocked>
+  %a = tt.addptr %s, %r : tensor<1024x!tt.ptr<f16>, #blocked>, tensor<1024xi32, #blocked>
+  %l = tt.splat %n : i32 -> tensor<1024xi32, #blocked>
+  %m = arith.cmpi slt, %r, %l : tensor<1024xi32, #blocked>
+  // expected-error @below {{expected a mask that is constant over at least 4 bytes, got 2}}
+  // expected-note @below {{pass sizes in the mask that are known to be divisible by 16}}
+  %t = ttg.async_copy_global_to_local %a, %b mask %m : tensor<1024x!tt.ptr<f16>, #blocked> -> <1024xf16, #shared, #smem, mutable>
+  tt.return
+}
+}
