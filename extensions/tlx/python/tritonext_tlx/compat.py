@@ -105,10 +105,17 @@ def _provide() -> None:
     module.__spec__ = importlib.machinery.ModuleSpec(NAME, None, origin=package.__file__)
     module.__file__ = package.__file__
     module.__all__ = package.__all__
-    module.__getattr__ = functools.partial(getattr, package)
+    module.__getattr__ = _attribute
     module.__dir__ = functools.partial(dir, package)
     sys.modules[NAME] = module
     setattr(importlib.import_module(_PARENT), _LEAF, module)
+
+
+def _attribute(name: str) -> Any:
+    # Those of the module system, as `__path__`, are not handed on.
+    if name.startswith("__"):
+        raise AttributeError(f"module {NAME!r} has no attribute {name!r}")
+    return getattr(sys.modules[__package__], name)
 
 
 def _remove() -> None:
