@@ -55,20 +55,27 @@ def add_option(name: str, apply: Callable[..., Any], freeze: Callable[[Any], Any
     """Add a launch option; see :func:`tritonext.launch.add_option`."""
     global _options
     with _lock:
-        _check_front_end(name)
         if name in _options:
             raise PipelineError("the launch option is added already", found=name)
+        _check(name)
         handle = Handle(name, apply, freeze)
         _options = {**_options, name: handle}
-        if not _originals:
-            _replace(jit.JITFunction, "run", _run)
-            _replace(autotuner.Config, "__init__", _config_init)
+        for owner, attribute, wrapper in _places():
+            if owner not in _originals:
+                _originals[owner] = getattr(owner, attribute)
+                setattr(owner, attribute, wrapper(_originals[owner]))
     return handle
 
 
-def _check_front_end(name: str) -> None:
-    run = inspect.signature(jit.JITFunction.run).parameters
-    config = inspect.signature(autotuner.Config.__init__).parameters
+def _places() -> tuple[tuple[type, str, Callable[[Callable], Callable]], ...]:
+    return (jit.JITFunction, "run", _run), (autotuner.Config, "__init__", _config_init)
+
+
+def _check(name: str) -> None:
+    run, config = (
+        inspect.signature(_originals.get(owner, getattr(owner, attribute))).parameters
+        for owner, attribute, _ in _places()
+    )
     keywords = {parameter.name for parameter in run.values() if parameter.kind is parameter.KEYWORD_ONLY}
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in run.values())
     if not ({"grid", "warmup"} <= keywords and takes_any and list(config)[1:2] == ["kwargs"]):
@@ -84,18 +91,12 @@ def _check_front_end(name: str) -> None:
         )
 
 
-def _replace(owner: type, name: str, wrapper: Callable[[Callable], Callable]) -> None:
-    _originals[owner] = getattr(owner, name)
-    replacement = wrapper(_originals[owner])
-    setattr(owner, name, replacement)
-
-
 def _restore() -> None:
-    for owner, name in ((jit.JITFunction, "run"), (autotuner.Config, "__init__")):
-        original = _originals[owner]
+    for owner, attribute, _ in _places():
+        original = _originals.get(owner)
         # Somebody else's function on top of ours still calls it, and ours passes everything on.
-        if getattr(getattr(owner, name), "__wrapped__", None) is original:
-            setattr(owner, name, original)
+        if original is not None and getattr(getattr(owner, attribute), "__wrapped__", None) is original:
+            setattr(owner, attribute, original)
             del _originals[owner]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -14,12 +13,12 @@ import types
 import pytest
 import triton
 import triton.language as tl
-from triton.backends.compiler import GPUTarget
 
 import tritonext_tlx
 from tritonext import cachekey
 from tritonext._triton.caching import extensions_used
 from tritonext.errors import ExtensionError, UserError
+from tritonext.testing import fake_driver
 from tritonext_tlx.compat import NAME
 
 PUBLISHED = pathlib.Path(__file__).resolve().parents[4] / "ci" / "published_tlx.py"
@@ -60,56 +59,22 @@ def written(tmp_path):
     return load
 
 
-class Tensor:
-    dtype = "fp32"
+@pytest.fixture
+def launches(monkeypatch):
+    """The grid and the size of the cluster of each launch on a GPU that is not there."""
+    made = []
 
-    def data_ptr(self) -> int:
-        return 0
+    def launcher(source, metadata):
+        return lambda x, y, z, stream, function, packed, *rest: made.append(((x, y, z), packed[1]))
 
-    def ptr_range(self) -> int:
-        return 0
-
-
-class Launches:
-    """A driver of a GPU that records the launches."""
-
-    def __init__(self) -> None:
-        self.made: list[tuple[tuple[int, int, int], int]] = []
-        self.utils = types.SimpleNamespace(
-            get_device_properties=lambda device: {"max_shared_mem": 232448},
-            load_binary=lambda *arguments: (1, 2, 32, 0, 1024),
-            unload_module=lambda module: None,
-        )
-
-    def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cuda", 90, 32)
-
-    def get_current_device(self) -> int:
-        return 0
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-    def get_benchmarker(self) -> None:
-        return None
-
-    def launcher_cls(self, source, metadata):
-        def launch(x, y, z, stream, function, packed, *rest):
-            _, cluster, _ = packed
-            self.made.append(((x, y, z), cluster))
-
-        return launch
+    with fake_driver.active("cuda:90"):
+        monkeypatch.setattr(triton.runtime.driver.active, "launcher_cls", launcher)
+        yield made
 
 
 @pytest.fixture
-def launches():
-    driver = Launches()
-    before = triton.runtime.driver._active
-    triton.runtime.driver.set_active(driver)
-    yield driver.made
-    # A kernel that goes away asks the driver to unload it.
-    gc.collect()
-    triton.runtime.driver._active = before
+def x():
+    return fake_driver.Array("fp32")
 
 
 def fresh():
@@ -208,10 +173,10 @@ def test_clusters_along_other_axes_are_refused(compat):
         triton.Config({}, ctas_per_cga=(1, 2, 1))
 
 
-def test_blocks_of_a_cluster_are_programs(compat, launches):
+def test_blocks_of_a_cluster_are_programs(compat, launches, x):
     kernel = fresh()
-    clusters = kernel[(8, 3)](Tensor(), ctas_per_cga=(2, 1, 1))
-    plain = kernel[(8, 3)](Tensor())
+    clusters = kernel[(8, 3)](x, ctas_per_cga=(2, 1, 1))
+    plain = kernel[(8, 3)](x)
     assert launches == [((4, 3, 1), 2), ((8, 3, 1), 1)]
     # Launched as a cluster and compiled as one block: `num_ctas=2` would spread the tensor over both.
     assert clusters.metadata.num_ctas == 2
@@ -221,41 +186,41 @@ def test_blocks_of_a_cluster_are_programs(compat, launches):
     assert clusters.hash != plain.hash
 
 
-def test_a_cluster_from_the_cache_is_launched_as_one(compat, launches):
-    fresh()[(8,)](Tensor(), ctas_per_cga=(4, 1, 1))
-    fresh()[lambda arguments: (arguments["BLOCK"],)](Tensor(), ctas_per_cga=(4, 1, 1))
+def test_a_cluster_from_the_cache_is_launched_as_one(compat, launches, x):
+    fresh()[(8,)](x, ctas_per_cga=(4, 1, 1))
+    fresh()[lambda arguments: (arguments["BLOCK"],)](x, ctas_per_cga=(4, 1, 1))
     assert launches == [((2, 1, 1), 4), ((16, 1, 1), 4)]
 
 
-def test_clusters_of_one_block_are_plain_launches(compat, launches):
+def test_clusters_of_one_block_are_plain_launches(compat, launches, x):
     kernel = fresh()
-    one = kernel[(7,)](Tensor(), ctas_per_cga=(1, 1, 1))
-    none = kernel[(7,)](Tensor(), ctas_per_cga=None)
-    assert one is none is kernel[(7,)](Tensor())
+    one = kernel[(7,)](x, ctas_per_cga=(1, 1, 1))
+    none = kernel[(7,)](x, ctas_per_cga=None)
+    assert one is none is kernel[(7,)](x)
     assert launches == [((7, 1, 1), 1)] * 3
 
 
-def test_an_autotuner_launches_its_configuration(compat, launches):
+def test_an_autotuner_launches_its_configuration(compat, launches, x):
     tuned = triton.autotune([triton.Config({"BLOCK": 128}, ctas_per_cga=(2, 1, 1))], key=[])(fresh())
-    tuned[lambda arguments: (arguments["BLOCK"],)](Tensor())
+    tuned[lambda arguments: (arguments["BLOCK"],)](x)
     assert launches == [((64, 1, 1), 2)]
 
 
-def test_a_grid_of_no_whole_clusters_is_refused(compat, launches):
+def test_a_grid_of_no_whole_clusters_is_refused(compat, launches, x):
     with pytest.raises(UserError, match=r"no whole number of clusters[\s\S]*\(7, 1\)"):
-        fresh()[(7, 1)](Tensor(), ctas_per_cga=(2, 1, 1))
+        fresh()[(7, 1)](x, ctas_per_cga=(2, 1, 1))
     with pytest.raises(UserError, match="no whole number of clusters"):
-        fresh()[lambda arguments: (7,)](Tensor(), ctas_per_cga=(2, 1, 1))
+        fresh()[lambda arguments: (7,)](x, ctas_per_cga=(2, 1, 1))
     assert launches == []
 
 
-def test_two_sizes_are_refused(compat, launches):
+def test_two_sizes_are_refused(compat, launches, x):
     with pytest.raises(UserError, match=r"two sizes for the cluster[\s\S]*num_ctas=2"):
-        fresh()[(8,)](Tensor(), ctas_per_cga=(2, 1, 1), num_ctas=2)
+        fresh()[(8,)](x, ctas_per_cga=(2, 1, 1), num_ctas=2)
     assert launches == []
 
 
-def test_taken_back_the_option_is_unknown(launches):
+def test_taken_back_the_option_is_unknown(launches, x):
     run, init = triton.JITFunction.run, triton.Config.__init__
     with tritonext_tlx.install_compat():
         assert triton.JITFunction.run is not run
@@ -264,7 +229,7 @@ def test_taken_back_the_option_is_unknown(launches):
     with pytest.raises(TypeError, match="ctas_per_cga"):
         triton.Config({}, ctas_per_cga=(2, 1, 1))
     with pytest.raises(KeyError, match="ctas_per_cga"):
-        fresh()[(8,)](Tensor(), ctas_per_cga=(2, 1, 1))
+        fresh()[(8,)](x, ctas_per_cga=(2, 1, 1))
 
 
 # --- published kernels -----------------------------------------------------------------------------------------------
