@@ -79,6 +79,14 @@ def tests(session: nox.Session) -> None:
     python("-m", "pytest", *(session.posargs or ["--check-counts"]))
 
 
+@compiling_session(name="tlx-published")
+def tlx_published(session: nox.Session) -> None:
+    """Download published TLX wheels, compile their Hopper kernels unchanged with our package, and print a table."""
+    python = shared(session, "test")
+    python("ci/build.py", "tlx", "--install")
+    python("ci/published_tlx.py", *session.posargs)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, import rules, version copies, generated files and repository hygiene."""
