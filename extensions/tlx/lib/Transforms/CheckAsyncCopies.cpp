@@ -18,6 +18,7 @@ namespace tritonext::tlx {
 namespace {
 
 constexpr unsigned leastBytes = 4;
+constexpr unsigned widestBytes = 16;
 
 class CheckAsyncCopiesPass : public impl::CheckAsyncCopiesPassBase<CheckAsyncCopiesPass> {
 public:
@@ -45,8 +46,9 @@ private:
                             "say so with tl.multiple_of and tl.max_contiguous";
       return error;
     }
+    unsigned masked = pointers;
     if (Value mask = copy.getMask()) {
-      unsigned masked = bytes(axisInfo.getMaskAlignment(mask));
+      masked = bytes(axisInfo.getMaskAlignment(mask));
       if (masked < leastBytes) {
         InFlightDiagnostic error =
             copy->emitError("expected a mask that is constant over at least ")
@@ -55,6 +57,12 @@ private:
         return error;
       }
     }
+    // Lowering would drop the modifier, which only copies of 16 bytes can have.
+    auto policy = dyn_cast_or_null<tt::CachePolicyAttr>(copy.getCachePolicyAttr());
+    unsigned narrower = std::min(pointers, masked);
+    if (policy && policy.getCacheModifier() == tt::CacheModifier::CG && narrower < widestBytes)
+      return copy->emitError("expected copies of ")
+             << widestBytes << " bytes for the cache modifier .cg, got " << narrower;
     return success();
   }
 };

@@ -30,3 +30,19 @@ tt.func @mask(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %b: !ttg.m
   tt.return
 }
 }
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @modifier(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !ttg.memdesc<512xf16, #shared, #smem, mutable>) {
+  %r = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32, #blocked>
+  %s = tt.splat %p : !tt.ptr<f16> -> tensor<512x!tt.ptr<f16>, #blocked>
+  %a = tt.addptr %s, %r : tensor<512x!tt.ptr<f16>, #blocked>, tensor<512xi32, #blocked>
+  // expected-error @below {{expected copies of 16 bytes for the cache modifier .cg, got 8}}
+  %t = ttg.async_copy_global_to_local %a, %b {cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_normal>} : tensor<512x!tt.ptr<f16>, #blocked> -> <512xf16, #shared, #smem, mutable>
+  tt.return
+}
+}

@@ -76,7 +76,7 @@ def CheckAsyncCopiesPass : Pass<"tlx-check-async-copies", "::mlir::ModuleOp"> {
   let summary = "Refuse asynchronous copies that are too narrow for the hardware";
   let description = [{
     A thread of an NVIDIA GPU copies 4, 8 or 16 bytes at once. What is narrower, because the alignment of pointers or the
-    bounds in a mask are not known, is an error here, with the remedy.
+    bounds in a mask are not known, is an error here, with the remedy. So is a cache modifier that would be dropped.
   }];
 }
 
