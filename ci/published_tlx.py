@@ -3,19 +3,22 @@
     python ci/published_tlx.py                       # the pinned wheels, downloaded into a temporary directory
     python ci/published_tlx.py --only attention
     python ci/published_tlx.py path/to/published.whl
+    python ci/published_tlx.py --record              # also into docs/tlx-porting.md
 
 Each kernel is compiled for cuda:90 through its own launch path, with its own configuration and pre-hook, in a process
-of its own. No GPU and no torch is needed: a stand-in serves what the files use of torch while they are imported. None
-of the files is kept. The exit status is the number of kernels that do not compile, or 77 when nothing could be
-downloaded.
+of its own. No GPU and no torch is needed: a stand-in serves what the files use of torch while they are imported. Then
+the ops the wheel exports are compared with ours by name and arguments. None of the files is kept. The exit status is
+the number of kernels that do not compile, or 77 when nothing could be downloaded.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import os
 import pathlib
@@ -26,11 +29,14 @@ import sys
 import tempfile
 import types
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CASES", "WHEELS", "Case", "Outcome", "compile_case", "main"]
+import workspace
 
-WHEELS = ("triton-utlx==3.8.0.post16", "triton-utlx==3.9.0.post5")
+__all__ = ["CASES", "Case", "Outcome", "compile_case", "main", "missing_ops"]
+
+PAGE = workspace.ROOT / "docs" / "tlx-porting.md"
 UNAVAILABLE = 77
 TIMEOUT_S = 300
 
@@ -139,24 +145,31 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheels", nargs="*", type=pathlib.Path, help="wheels or unpacked directories, not to download")
     parser.add_argument("--only", default="", metavar="TEXT", help="the cases whose name contains it")
+    parser.add_argument("--record", action="store_true", help=f"write the result into {PAGE.name} too")
     parser.add_argument("--child", nargs=2, metavar=("FILE", "INDEX"), help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.child:
-        print(
-            json.dumps(
-                dataclasses.asdict(compile_case(pathlib.Path(arguments.child[0]), CASES[int(arguments.child[1])]))
-            )
-        )
+        outcome = compile_case(pathlib.Path(arguments.child[0]), CASES[int(arguments.child[1])])
+        print(json.dumps(dataclasses.asdict(outcome)))
         return
-    failed = 0
+    failed, page = 0, ""
     with tempfile.TemporaryDirectory() as directory:
         root = pathlib.Path(directory)
         sources = [unpack(wheel, root / wheel.name) for wheel in arguments.wheels]
-        sources = sources or [unpacked for wheel in WHEELS if (unpacked := download(wheel, root / wheel))]
+        pinned = () if sources else workspace.pins()["published"]["tlx"]
+        sources += [unpacked for wheel in pinned if (unpacked := download(wheel, root / wheel))]
         if not sources:
             raise SystemExit(UNAVAILABLE)
         for source in sources:
-            failed += report(source, arguments.only)
+            outcomes = {case.name: outcome for case, outcome in compile_cases(source, arguments.only)}
+            failed += sum(outcome.error is not None for outcome in outcomes.values())
+            page += report(source, outcomes)
+    print(page)
+    if arguments.record:
+        text = PAGE.read_text()
+        before, start, rest = text.partition("<!-- published -->\n")
+        _, end, after = rest.partition("<!-- /published -->")
+        PAGE.write_text(f"{before}{start}{page}{end}{after}")
     raise SystemExit(failed)
 
 
@@ -181,25 +194,68 @@ def unpack(wheel: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
     return directory
 
 
-def report(source: pathlib.Path, only: str) -> int:
-    """Compile the cases of an unpacked wheel, print the table, and return how many failed."""
-    (info,) = source.glob("*.dist-info")
-    print(f"{info.name.removesuffix('.dist-info').replace('-', ' ')}, cuda:90\n", flush=True)
-    print(f"| kernel | compiles | {' | '.join(SEEN)} |\n|{'---|' * (len(SEEN) + 2)}", flush=True)
-    errors = {}
+def compile_cases(source: pathlib.Path, only: str) -> Iterator[tuple[Case, Outcome]]:
+    """Compile the cases of an unpacked wheel."""
     for index, case in enumerate(CASES):
         if only not in case.name:
             continue
         found = sorted(source.rglob(f"tutorials/{case.file}"))
         outcome = in_process(found[0], index) if found else Outcome(f"the wheel has no {case.file}", {})
-        counts = " | ".join(str(outcome.counts.get(name, "-")) for name in SEEN)
-        print(f"| {case.name} | {'no' if outcome.error else 'yes'} | {counts} |", flush=True)
+        print(f"{case.name}: {'no' if outcome.error else 'yes'}", file=sys.stderr, flush=True)
+        yield case, outcome
+
+
+def report(source: pathlib.Path, outcomes: dict[str, Outcome]) -> str:
+    """Return the tables of an unpacked wheel."""
+    (info,) = source.glob("*.dist-info")
+    lines = [f"Kernels of {' '.join(info.name.removesuffix('.dist-info').rsplit('-', 1))}, for cuda:90:", ""]
+    lines += [f"| kernel | compiles | {' | '.join(SEEN)} |", f"|{'---|' * (len(SEEN) + 2)}"]
+    for name, outcome in outcomes.items():
+        counts = " | ".join(str(outcome.counts.get(instruction, "-")) for instruction in SEEN)
+        lines.append(f"| {name} | {'no' if outcome.error else 'yes'} | {counts} |")
+    for name, outcome in outcomes.items():
         if outcome.error:
-            errors[case.name] = outcome.error
-    print()
-    for name, error in errors.items():
-        print(f"{name}:\n{''.join(f'    {line}{chr(10)}' for line in error.splitlines())}", flush=True)
-    return len(errors)
+            lines += ["", f"{name}:", "", "```", *outcome.error.splitlines(), "```"]
+    lines += ["", "What its ops have and ours lack, whatever kernels use:", "", "| op | lacks |", "|---|---|"]
+    lines += [f"| `{name}` | {lacks} |" for name, lacks in missing_ops(source).items()]
+    return "\n".join(lines) + "\n"
+
+
+def missing_ops(source: pathlib.Path) -> dict[str, str]:
+    """Return what the ops exported by an unpacked wheel have and ours lack: arguments, or the op itself."""
+    import tritonext_tlx
+
+    exported = ast.parse((source / "tlx" / "__init__.py").read_text())
+    names = {
+        alias.name
+        for node in ast.walk(exported)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if not alias.name.startswith("_")
+    }
+    lacking = {}
+    for path in sorted(source.glob("utlx_plugin/*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.FunctionDef) or node.name not in names:
+                continue
+            theirs = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+            if (own := getattr(tritonext_tlx, node.name, None)) is None:
+                lacking[node.name] = "all of it"
+                continue
+            ours = [name for name in inspect.signature(getattr(own, "fn", own)).parameters if not name.startswith("_")]
+            theirs = [name for name in theirs if not name.startswith("_")]
+            # At one place under another name, an argument is there for positional calls only.
+            renamed = {one: other for one, other in zip(theirs, ours) if one not in ours and other not in theirs}
+            absent = [
+                f"`{name}`" + (f" (`{renamed[name]}` here)" if name in renamed else "")
+                for name in theirs
+                if name not in ours
+            ]
+            if [name for name in theirs if name in ours] != [name for name in ours if name in theirs]:
+                absent.append("the order of its arguments")
+            if absent:
+                lacking[node.name] = ", ".join(absent)
+    return dict(sorted(lacking.items()))
 
 
 def in_process(file: pathlib.Path, index: int) -> Outcome:
