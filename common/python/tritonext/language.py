@@ -13,7 +13,7 @@ from typing import Any
 
 from ._triton import ops, scopes, typed
 
-__all__ = ["builtin", "scope", "typed_builder"]
+__all__ = ["builtin", "op_name", "scope", "typed_builder"]
 
 
 def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
@@ -53,6 +53,13 @@ def scope(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
         return scopes.ScopeOp(function, extension)
 
     return mark
+
+
+def op_name(value: Any, extension: str | None = None) -> str | None:
+    """Return the name of an op, or None when ``value`` is none, or none of ``extension``."""
+    if isinstance(value, ops.Op) and extension in (None, value.extension):
+        return value.__name__
+    return None
 
 
 def typed_builder(_semantic: Any) -> Any:

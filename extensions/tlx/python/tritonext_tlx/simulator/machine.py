@@ -1,0 +1,526 @@
+"""One program of a simulated kernel: its actors, shared memory, barriers and asynchronous operations.
+
+Order between actors is kept in vector clocks (C. Flanagan and S. Freund, FastTrack, PLDI 2009). Every actor has a
+component, and so has every queue whose work ends in order: the copies, products and descriptor stores of an actor, and
+a barrier, whose phases are what descriptor loads complete. An access is ordered behind another one when the clock of
+its actor has reached the epoch of that one. So a missing wait is found whether or not the schedule at hand shows it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import (
+    BarrierMisuse,
+    ByteCountMismatch,
+    Deadlock,
+    Leak,
+    MissingFence,
+    OutOfRange,
+    Race,
+    ReadBeforeCompletion,
+    UninitializedRead,
+    UnsupportedOperation,
+)
+from .memory import Allocation
+from .scheduler import Actor, Scheduler, Waiting
+from .values import Buffer
+
+__all__ = ["AsyncOp", "Machine", "Mbarrier", "Queue", "Site"]
+
+_COMPONENTS = 2048
+_HINTS = {
+    "async_load": "close its group with tlx.async_load_commit_group, wait with tlx.async_load_wait_group",
+    "async_descriptor_load": "wait for its barrier with tlx.barrier_wait",
+    "async_dot": "wait with tlx.async_dot_wait before",
+    "async_descriptor_store": "wait with tlx.async_descriptor_store_wait before",
+}
+_ORDER = "let the one arrive at a barrier that the other waits for"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A call of a barrier operation in the source of a kernel."""
+
+    op: str
+    barrier: str
+    task: str
+    place: Any
+
+
+@dataclass(eq=False)
+class AsyncOp:
+    """An operation of TLX that accesses shared memory, synchronous ones included.
+
+    Attributes:
+        name: The op.
+        actor: Who issued it.
+        place: The line of the kernel.
+        tid: Component of the clock that tells whether it has ended.
+        epoch: What that component has to reach.
+        effect: Does its work; called once, when it completes.
+    """
+
+    machine: Machine
+    number: int
+    name: str
+    actor: Actor
+    place: Any
+    tid: int
+    epoch: int
+    effect: Callable[[], None] | None = None
+    done: bool = False
+    size: int = 0
+    barrier: Mbarrier | None = None
+    phase: int = 0
+    result: np.ndarray | None = None
+
+    def complete(self) -> None:
+        if not self.done:
+            self.done = True
+            if self.effect is not None:
+                self.effect()
+
+    def __str__(self) -> str:
+        return f"tlx.{self.name} at {self.place} in {self.actor}"
+
+
+@dataclass
+class Queue:
+    """Asynchronous operations of one kind by one actor, which end in order."""
+
+    tid: int
+    pending: list[AsyncOp] = field(default_factory=list)
+    issued: int = 0
+
+
+class Mbarrier:
+    """A barrier in shared memory: pending arrivals, bytes that are to come, and the number of completed phases."""
+
+    def __init__(self, machine: Machine, count: int, place: Any) -> None:
+        self.machine = machine
+        self.tid = machine.new_tid()
+        self.count = count
+        self.place = place
+        self.name = "barrier"
+        self.array = ""
+        self.pending = count
+        self.bytes = 0
+        self.phase = 0
+        self.arriving = machine.new_clock()
+        self.released = machine.new_clock()
+        self.arrivals: Counter[tuple[str, Any]] = Counter()
+
+    @property
+    def type(self) -> Mbarrier:
+        return self
+
+    def __str__(self) -> str:
+        return self.name
+
+    def arrive(self, actor: Any, count: int, place: Any, op: str) -> None:
+        if count > self.pending:
+            raise BarrierMisuse(
+                "a barrier gets more arrivals in a phase than it was made for",
+                where=place,
+                expected=f"{self.count} of {self}, of {self.place}",
+                found=f"{self.count - self.pending + count} in phase {self.phase}",
+                hint="make alloc_barriers count each task, each replica and each barrier_expect_bytes",
+            )
+        self.arrivals[(f"tlx.{op} in {actor}", place)] += 1
+        self.pending -= count
+        self.machine.release(actor, self.arriving)
+        self.advance(place)
+
+    def advance(self, place: Any) -> None:
+        if self.pending:
+            return
+        if self.bytes < 0:
+            raise ByteCountMismatch(
+                "copies bring more bytes than their barrier was told to expect",
+                where=place,
+                expected=f"no more than were announced at {self}, of {self.place}",
+                found=f"{-self.bytes} bytes more in phase {self.phase}",
+                hint="make tlx.barrier_expect_bytes the sum of the copies of a phase",
+            )
+        if self.bytes == 0:
+            self.phase += 1
+            self.pending = self.count
+            np.maximum(self.released, self.arriving, out=self.released)
+            self.released[self.tid] = self.phase
+
+    def state(self) -> str:
+        missing = []
+        if self.pending:
+            missing.append(f"{self.pending} of {self.count} arrivals")
+        if self.bytes:
+            missing.append(f"{self.bytes} bytes")
+        return f"phase {self.phase} lacks {' and '.join(missing)}"
+
+
+@dataclass
+class _Named:
+    threads: int = 0
+    generation: int = 0
+    arriving: np.ndarray | None = None
+    released: np.ndarray | None = None
+
+
+class Machine:
+    """One program.
+
+    Args:
+        seed: Of all choices.
+        num_warps: Warps of the kernel outside of tasks.
+        here: Returns the line of the kernel that is running.
+        sites: Calls of barrier operations in the source.
+    """
+
+    def __init__(self, seed: str, num_warps: int, here: Callable[[], Any], sites: list[Site]) -> None:
+        self.random = random.Random(seed)
+        self.here = here
+        self.sites = sites
+        self.tids = 0
+        self.ops: list[AsyncOp] = []
+        self.barriers: list[Mbarrier] = []
+        self.named: dict[int, _Named] = {}
+        self.in_flight: list[AsyncOp] = []
+        self.loads: list[AsyncOp] = []
+        self.steps = 0
+        self.shared_bytes = 0
+        self.allocations: list[Allocation] = []
+        self.root = self._actor("the kernel", None, num_warps, 0, None)
+        self.scheduler = Scheduler(self.random, self._progress, self._complete_any, self._deadlock, self.root)
+
+    # Clocks.
+
+    def new_tid(self) -> int:
+        if self.tids == _COMPONENTS:
+            raise UnsupportedOperation(
+                "a program has too many barriers and tasks", where=self.here(), expected=f"{_COMPONENTS} at most"
+            )
+        self.tids += 1
+        return self.tids - 1
+
+    @staticmethod
+    def new_clock() -> np.ndarray:
+        return np.zeros(_COMPONENTS, np.int32)
+
+    def _actor(self, name: str, replica: int | None, warps: int, thread: int, parent: Any) -> Any:
+        actor = Actor(name, replica, warps, thread)
+        actor.tid = self.new_tid()
+        actor.clock = self.new_clock() if parent is None else parent.clock.copy()
+        actor.clock[actor.tid] = 1
+        actor.copies, actor.dots, actor.stores = (Queue(self.new_tid()) for _ in range(3))
+        return actor
+
+    @property
+    def actor(self) -> Any:
+        """The actor that is running."""
+        return self.scheduler.current
+
+    def release(self, actor: Any, clock: np.ndarray) -> None:
+        """Let whoever takes ``clock`` know what ``actor`` has done."""
+        np.maximum(clock, actor.clock, out=clock)
+        actor.clock[actor.tid] += 1
+
+    # Asynchronous operations.
+
+    def new_op(self, name: str, queue: Queue | None = None, epoch: int | None = None) -> AsyncOp:
+        """Return a synchronous operation, or one that ends when ``queue`` comes to it, by default behind all others."""
+        actor = self.actor
+        op = AsyncOp(self, len(self.ops), name, actor, self.here(), actor.tid, int(actor.clock[actor.tid]))
+        if queue is not None:
+            if epoch is None:
+                epoch = queue.issued = queue.issued + 1
+            op.tid, op.epoch = queue.tid, epoch
+            queue.pending.append(op)
+        self.ops.append(op)
+        return op
+
+    def drain(self, queue: Queue, left: int) -> None:
+        """Complete a queue but for its last ``left`` epochs, and let the actor know."""
+        reached = max(queue.issued - left, int(self.actor.clock[queue.tid]))
+        while queue.pending and queue.pending[0].epoch <= reached:
+            queue.pending.pop(0).complete()
+        self.actor.clock[queue.tid] = reached
+
+    def _progress(self) -> None:
+        self.steps += 1
+        while self.in_flight and self.random.random() < 0.3:
+            self._complete_any()
+
+    def _complete_any(self) -> bool:
+        if not self.in_flight:
+            return False
+        self.in_flight.pop(self.random.randrange(len(self.in_flight))).complete()
+        return True
+
+    def result_of(self, op: AsyncOp) -> np.ndarray:
+        """Return the accumulator of a product.
+
+        Raises:
+            ReadBeforeCompletion: It may still be computed.
+        """
+        if op.result is None:
+            raise ReadBeforeCompletion(
+                "the accumulator of a product is used before the product was waited for",
+                where=self.here(),
+                found=str(op),
+                hint=_HINTS["async_dot"],
+            )
+        return op.result
+
+    # Shared memory.
+
+    def check_read(self, buffer: Buffer, op: AsyncOp, clock: np.ndarray) -> None:
+        at, selector = buffer.allocation, buffer.selector
+        writers = at.writer[selector]
+        if (writers < 0).any():
+            raise UninitializedRead(
+                "shared memory is read that nothing has written",
+                where=op.place,
+                expected=f"{buffer} filled, of {at.place}",
+                found=f"{int((writers < 0).sum())} of {writers.size} bytes without a value",
+            )
+        late = clock[writers] < at.epoch[selector]
+        if late.any():
+            other = self.ops[int(at.op[selector][late][0])]
+            if other.name in _HINTS:
+                raise ReadBeforeCompletion(
+                    f"{buffer} is read before the copy into it was waited for",
+                    where=op.place,
+                    found=str(other),
+                    hint=_HINTS[other.name],
+                    details=(f"read by {op}",),
+                )
+            raise Race(
+                f"{buffer} is read while another task may write it",
+                where=op.place,
+                found=str(other),
+                hint=_ORDER,
+                details=(f"read by {op}",),
+            )
+
+    def read(self, buffer: Buffer, op: AsyncOp, *, fenced: bool = False) -> None:
+        """Note that ``op``, issued now, reads.
+
+        Raises:
+            Finding: What it reads may not be there.
+        """
+        self.check_read(buffer, op, self.actor.clock)
+        at, selector = buffer.allocation, buffer.selector
+        if fenced and at.unfenced[selector].any():
+            other = self.ops[int(at.op[selector][at.unfenced[selector]][0])]
+            raise MissingFence(
+                f"a descriptor copy reads {buffer} behind a store without a fence",
+                where=op.place,
+                found=str(other),
+                hint="call tlx.fence_async_shared after the store, and before a barrier that tells of it",
+            )
+        if op.tid not in at.reads:
+            at.reads[op.tid] = np.zeros(at.size, np.int32), np.zeros(at.size, np.int32)
+        epochs, ops = at.reads[op.tid]
+        epochs[selector] = op.epoch
+        ops[selector] = op.number
+
+    def write(self, buffer: Buffer, op: AsyncOp) -> None:
+        """Note that ``op``, issued now, writes.
+
+        Raises:
+            Race: Another operation may still access the bytes.
+        """
+        at, selector, clock = buffer.allocation, buffer.selector, self.actor.clock
+        writers = at.writer[selector]
+        late = (writers >= 0) & (clock[writers] < at.epoch[selector])
+        if late.any():
+            self._race(buffer, op, self.ops[int(at.op[selector][late][0])], "writes")
+        for tid, (epochs, ops) in at.reads.items():
+            late = epochs[selector] > clock[tid]
+            if late.any():
+                self._race(buffer, op, self.ops[int(ops[selector][late][0])], "reads")
+        at.writer[selector] = op.tid
+        at.epoch[selector] = op.epoch
+        at.op[selector] = op.number
+        at.unfenced[selector] = op.name in ("local_store", "local_scatter")
+
+    def _race(self, buffer: Buffer, op: AsyncOp, other: AsyncOp, verb: str) -> None:
+        hint = _HINTS.get(other.name, _ORDER)
+        if other.name in _HINTS and other.actor is not op.actor:
+            hint += f", then {_ORDER}"
+        raise Race(
+            f"{buffer} is written while another operation {verb} it",
+            where=op.place,
+            found=f"{other}, which may not have ended",
+            hint=hint,
+            details=(f"written by {op}",),
+        )
+
+    def fence(self) -> None:
+        """Show the stores that the actor knows of to descriptor copies."""
+        for at in self.allocations:
+            seen = at.unfenced & (self.actor.clock[np.maximum(at.writer, 0)] >= at.epoch)
+            at.unfenced[seen] = False
+
+    # Waiting.
+
+    def wait(self, barrier: Mbarrier, parity: int, place: Any) -> None:
+        def ready() -> bool:
+            return barrier.phase & 1 != parity
+
+        def what() -> str:
+            return f"{barrier} to complete a phase of parity {parity}; {barrier.state()}"
+
+        self.scheduler.switch(Waiting(ready, what, place, barrier))
+        np.maximum(self.actor.clock, barrier.released, out=self.actor.clock)
+
+    def named_barrier(self, number: int, threads: int, waits: bool, place: Any) -> None:
+        barrier = self.named.setdefault(number, _Named(arriving=self.new_clock(), released=self.new_clock()))
+        actor = self.actor
+        barrier.threads += actor.num_warps * 32
+        if barrier.threads > threads:
+            raise BarrierMisuse(
+                f"named barrier {number} gets more threads than it waits for",
+                where=place,
+                expected=f"{threads}, the argument num_threads",
+                found=f"{barrier.threads}, with the {actor.num_warps * 32} of {actor}",
+            )
+        self.release(actor, barrier.arriving)
+        generation = barrier.generation
+        if barrier.threads == threads:
+            barrier.threads, barrier.generation = 0, generation + 1
+            np.maximum(barrier.released, barrier.arriving, out=barrier.released)
+        if waits:
+            self.scheduler.switch(
+                Waiting(
+                    lambda: barrier.generation > generation,
+                    lambda: f"named barrier {number}; {barrier.threads} of {threads} threads are there",
+                    place,
+                )
+            )
+            np.maximum(actor.clock, barrier.released, out=actor.clock)
+
+    def _deadlock(self, actors: list[Actor]) -> Exception:
+        waits = [(actor, actor.waiting) for actor in actors if actor is not self.root or len(actors) == 1]
+        for _, waiting in waits:
+            barrier = waiting.barrier
+            if barrier is not None and not barrier.pending and barrier.bytes:
+                return ByteCountMismatch(
+                    "a barrier waits for bytes that no copy brings",
+                    where=waiting.place,
+                    expected=f"the bytes announced at {barrier}, of {barrier.place}",
+                    found=f"{barrier.bytes} bytes fewer in phase {barrier.phase}",
+                    hint="make tlx.barrier_expect_bytes the sum of the copies of a phase",
+                    details=self._arrivals(barrier),
+                )
+        details = []
+        for actor, waiting in waits:
+            details.append(f"{actor} waits at {waiting.place} for {waiting.what()}")
+            if waiting.barrier is not None:
+                details.extend(f"  {line}" for line in self._arrivals(waiting.barrier))
+        return Deadlock(
+            "all tasks wait, and nothing wakes one of them",
+            where=waits[0][1].place,
+            found=f"{len(waits)} waiting",
+            hint="compare the phases, and count the arrivals",
+            details=details,
+        )
+
+    @staticmethod
+    def _times(count: int) -> str:
+        return "once" if count == 1 else f"{count} times"
+
+    def _arrivals(self, barrier: Mbarrier) -> list[str]:
+        """Say who arrived at a barrier so far, and who else could."""
+        lines = [f"arrived: {who} at {place}, {self._times(count)}" for (who, place), count in barrier.arrivals.items()]
+        reached = {place for _, place in barrier.arrivals}
+        for site in self.sites:
+            if site.barrier.partition("[")[0] == barrier.array and site.place not in reached:
+                lines.append(
+                    f"could arrive: tlx.{site.op}({site.barrier}) in {site.task} at {site.place}, never reached"
+                )
+        return lines or ["nobody arrives at it"]
+
+    # Tasks, and the end.
+
+    def run_tasks(self, tasks: list[tuple[str, int, int, bool, Callable[[], None]]], place: Any) -> None:
+        """Run tasks of (name, replicas, warps, default, body) until all have ended."""
+        parent = self.actor
+        actors, bodies = [], []
+        thread = parent.num_warps * 32
+        for name, replicas, warps, default, body in tasks:
+            for replica in range(replicas):
+                label = f"{name}, replica {replica}" if replicas > 1 else name
+                own = default and replica == 0
+                actors.append(self._actor(label, replica, warps, 0 if own else thread, parent))
+                bodies.append(body)
+                thread += 0 if own else warps * 32
+        parent.clock[parent.tid] += 1
+        self.scheduler.run(actors, bodies, place)
+        for actor in actors:
+            # Its queues end with it.
+            np.maximum(parent.clock, actor.clock, out=parent.clock)
+            self.finish(actor)
+
+    def finish(self, actor: Any) -> None:
+        """Check an actor that has ended.
+
+        Raises:
+            Leak: It left asynchronous operations behind.
+        """
+        for queue in (actor.copies, actor.dots, actor.stores):
+            left = [op for op in queue.pending if op.size]
+            if left:
+                name = left[0].name
+                raise Leak(
+                    f"{actor} ends before its asynchronous operations were waited for",
+                    where=left[0].place,
+                    found=f"{len(left)} of tlx.{name}",
+                    hint=_HINTS[name].removesuffix(" before"),
+                    details=[str(op) for op in left[1:5]],
+                )
+
+    def end(self) -> None:
+        """Complete what is under way, and check that the program waited for it.
+
+        Raises:
+            Finding: It did not.
+        """
+        while self._complete_any():
+            pass
+        self.finish(self.root)
+        for op in self.loads:
+            if self.root.clock[op.tid] < op.epoch:
+                raise Leak(
+                    "the kernel ends before a descriptor load was waited for",
+                    where=op.place,
+                    found=f"phase {op.epoch - 1} of {op.barrier}, which nobody waits for",
+                    hint=_HINTS["async_descriptor_load"],
+                )
+        for barrier in self.barriers:
+            if barrier.bytes:
+                raise ByteCountMismatch(
+                    "the kernel ends while a barrier expects bytes",
+                    where=barrier.place,
+                    found=f"{barrier.bytes} bytes at {barrier} in phase {barrier.phase}",
+                )
+
+    def allocate(self, size: int, place: Any) -> Allocation:
+        allocation = Allocation("buffer", place, size)
+        self.allocations.append(allocation)
+        self.shared_bytes += size
+        if self.shared_bytes > 232448:
+            raise OutOfRange(
+                "the buffers do not fit into shared memory",
+                where=place,
+                expected="at most 232448 bytes, those of a Hopper block",
+                found=self.shared_bytes,
+                details=[f"{item.name}: {item.size} bytes at {item.place}" for item in self.allocations],
+            )
+        return allocation

@@ -1,0 +1,444 @@
+"""What each op of TLX does in a simulation. A method is the op of its name, with the arguments of that one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+
+from tritonext.errors import UserError
+from tritonext.interpret import (
+    PAD_NAN,
+    TensorHandle,
+    bfloat16_bits,
+    numpy_dtype,
+    round_to_tf32,
+    scalar,
+    widen,
+)
+
+from .errors import OutOfRange, UnsupportedOperation
+from .machine import AsyncOp, Machine, Mbarrier
+from .values import Barriers, Buffer, PendingHandle, Token, dense, plain, to_int
+
+__all__ = ["Operations"]
+
+_REDUCE = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _tensor(data: np.ndarray, dtype: tl.dtype) -> tl.tensor:
+    return tl.tensor(TensorHandle(data, dtype), tl.block_type(dtype, list(data.shape)))
+
+
+class Operations:
+    """The ops, on the machine of the program that runs.
+
+    Args:
+        memory: Global memory.
+        semantic: The semantics of ``triton.language``.
+    """
+
+    machine: Machine
+
+    def __init__(self, memory: Any, semantic: Any) -> None:
+        self.memory = memory
+        self.semantic = semantic
+
+    # Checks.
+
+    def _refuse(self, message: str, **fields: Any) -> UserError:
+        return UserError(message, where=self.machine.here(), **fields)
+
+    def _unsupported(self, name: str, **arguments: Any) -> None:
+        for argument, value in arguments.items():
+            if value not in (None, False, (), []):
+                raise UnsupportedOperation(
+                    f"the simulator does not know this argument of tlx.{name}",
+                    where=self.machine.here(),
+                    found=f"{argument}={value!r}",
+                )
+
+    def _slot(self, name: str, value: Any) -> Buffer:
+        if not isinstance(value, Buffer) or value.num:
+            raise self._refuse(f"tlx.{name} takes one slot of a buffer", found=value)
+        return value
+
+    def _barrier(self, name: str, value: Any) -> Mbarrier:
+        if not isinstance(value, Mbarrier):
+            raise self._refuse(f"tlx.{name} takes one barrier", found=value)
+        return value
+
+    def _like(self, name: str, buffer: Buffer, shape: Any, dtype: tl.dtype) -> None:
+        found = tuple(plain(size) for size in shape)
+        if found != buffer.sizes or dtype != buffer.dtype:
+            raise self._refuse(
+                f"tlx.{name} gets something unlike its buffer",
+                expected=f"{buffer.sizes} of {buffer.dtype}",
+                found=f"{found} of {dtype}",
+            )
+
+    @staticmethod
+    def _true(pred: Any) -> bool:
+        return pred is None or bool(to_int(pred))
+
+    # Buffers.
+
+    def local_alloc(self, shape, dtype, num=1, storage=None, layout=None):
+        if storage is not None and storage.name != "smem":
+            raise UnsupportedOperation(
+                "the simulator has no such storage", where=self.machine.here(), found=f"tlx.local_alloc in {storage}"
+            )
+        sizes = tuple(to_int(size) for size in shape)
+        item = dtype.primitive_bitwidth // 8
+        count = to_int(num)
+        allocation = self.machine.allocate(math.prod(sizes) * item * count, self.machine.here())
+        return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), 0, count)
+
+    def local_view(self, buffer, index):
+        return buffer[index]
+
+    def local_slice(self, buffer, offset, shape):
+        view = self._slot("local_slice", buffer)
+        sizes = tuple(map(to_int, shape))
+        starts = tuple(map(to_int, offset))
+        for start, size, whole in zip(starts, sizes, view.sizes, strict=True):
+            if start < 0 or start + size > whole:
+                raise OutOfRange(
+                    "a slice leaves its slot",
+                    where=self.machine.here(),
+                    expected=f"inside of {view.sizes}",
+                    found=f"{sizes} at {starts}",
+                )
+        moved = view.offset + sum(start * stride for start, stride in zip(starts, view.strides))
+        return Buffer(self.machine, view.allocation, view.dtype, sizes, view.strides, moved, 0, view.slot)
+
+    def local_trans(self, buffer, dims=(1, 0)):
+        view = self._slot("local_trans", buffer)
+        order = [to_int(dim) for dim in dims]
+        sizes = tuple(view.sizes[dim] for dim in order)
+        strides = tuple(view.strides[dim] for dim in order)
+        return Buffer(self.machine, view.allocation, view.dtype, sizes, strides, view.offset, 0, view.slot)
+
+    def local_reshape(self, buffer, shape):
+        return self._retyped("local_reshape", buffer, buffer.dtype, tuple(map(to_int, shape)))
+
+    def local_reinterpret(self, buffer, dtype, shape=None, layout=None):
+        sizes = buffer.sizes if shape is None else tuple(map(to_int, shape))
+        return self._retyped("local_reinterpret", buffer, dtype, sizes)
+
+    def _retyped(self, name, buffer, dtype, sizes):
+        view = self._slot(name, buffer)
+        item = dtype.primitive_bitwidth // 8
+        if not view.contiguous:
+            raise UnsupportedOperation(
+                f"the simulator knows tlx.{name} of whole slots only", where=self.machine.here(), found=view
+            )
+        if math.prod(sizes) * item != view.slot_bytes:
+            raise self._refuse(
+                f"tlx.{name} changes the number of bytes", expected=view.slot_bytes, found=math.prod(sizes) * item
+            )
+        return Buffer(self.machine, view.allocation, dtype, sizes, dense(sizes, item), view.offset, 0, view.slot)
+
+    def local_load(self, buffer, token=None):
+        view = self._slot("local_load", buffer)
+        self.machine.read(view, self.machine.new_op("local_load"))
+        return _tensor(view.fetch(), view.dtype)
+
+    def local_store(self, buffer, value):
+        view = self._slot("local_store", buffer)
+        self._like("local_store", view, value.shape, value.dtype)
+        data = value.handle.data
+        self.machine.write(view, self.machine.new_op("local_store"))
+        view.put(data)
+
+    def _chosen(self, name: str, view: Buffer, index: Any, axis: int) -> tuple[list[Buffer], np.ndarray]:
+        """Return a view of each element, and the index."""
+        at = index.handle.data
+        if (at < 0).any() or (at >= view.sizes[axis]).any():
+            raise OutOfRange(
+                f"tlx.{name} leaves its slot",
+                where=self.machine.here(),
+                expected=f"0 to {view.sizes[axis] - 1} in dimension {axis}",
+                found=f"{int(at.min())} to {int(at.max())}",
+            )
+        places = list(np.indices(at.shape))
+        places[axis] = at
+        offsets = view.offset + sum(place.astype(np.int64) * stride for place, stride in zip(places, view.strides))
+        part = Buffer(self.machine, view.allocation, view.dtype, at.shape, (0,) * at.ndim, view.offset, 0, view.slot)
+        part._selector = (offsets[..., None] + np.arange(view.item_bytes)).reshape(-1)
+        return part
+
+    def local_gather(self, buffer, index, axis):
+        part = self._chosen("local_gather", self._slot("local_gather", buffer), index, to_int(axis))
+        self.machine.read(part, self.machine.new_op("local_gather"))
+        return _tensor(part.fetch(), part.dtype)
+
+    def local_scatter(self, buffer, value, index, axis):
+        part = self._chosen("local_scatter", self._slot("local_scatter", buffer), index, to_int(axis))
+        self._like("local_scatter", part, value.shape, value.dtype)
+        data = value.handle.data
+        self.machine.write(part, self.machine.new_op("local_scatter"))
+        part.put(data)
+
+    # Copies of threads.
+
+    def async_load(self, src, result, mask=None, other=None, cache_modifier="", eviction_policy="", is_volatile=False):
+        name = "async_load"
+        view = self._slot(name, result)
+        self._unsupported(name, is_volatile=is_volatile)
+        if mask is not None:
+            src, mask = self.semantic.broadcast_impl_value(src, self.semantic.to_tensor(mask))
+        self._like(name, view, src.shape, src.dtype.element_ty)
+        addresses = src.handle.data
+        chosen = np.ones(addresses.shape, bool) if mask is None else np.array(mask.handle.data)
+        dtype = numpy_dtype(view.dtype)
+        fill = None
+        if other is not None:
+            value = self.semantic.cast(self.semantic.to_tensor(other), view.dtype)
+            fill = np.broadcast_to(value.handle.data, addresses.shape)
+        self.memory.check(addresses, chosen, dtype, "copy")
+        queue = self.machine.actor.copies
+        op = self.machine.new_op(name, queue, epoch=queue.issued + 1)
+        # A copy that the mask leaves nothing of brings nothing anyone could wait for.
+        op.size = int(chosen.sum()) * view.item_bytes
+        self.machine.write(view, op)
+        early = self.memory.load(addresses, chosen, fill, dtype) if self.machine.random.random() < 0.5 else None
+        view.allocation.data[view.selector] = 0xFF
+
+        def arrive() -> None:
+            view.put(self.memory.load(addresses, chosen, fill, dtype) if early is None else early)
+
+        op.effect = arrive
+        return Token()
+
+    def async_load_commit_group(self, tokens=None):
+        self.machine.actor.copies.issued += 1
+        return Token()
+
+    def async_load_wait_group(self, pendings, tokens=None):
+        self.machine.drain(self.machine.actor.copies, to_int(pendings))
+        return Token()
+
+    def prefetch(self, src, level="L2", mask=None):
+        """A hint, which changes no value."""
+
+    # Products.
+
+    def async_dot(self, A, B, acc=None, use_acc=None, input_precision=None, out_dtype=tl.float32):
+        name = "async_dot"
+        machine = self.machine
+        right = self._slot(name, B)
+        left = self._slot(name, A) if isinstance(A, Buffer) else None
+        rows, inner = left.sizes if left else (plain(size) for size in A.shape)
+        kind = left.dtype if left else A.dtype
+        if inner != right.sizes[0]:
+            raise self._refuse("the inner sizes of tlx.async_dot differ", expected=inner, found=right.sizes[0])
+        shape = (rows, right.sizes[1])
+        if acc is not None and tuple(plain(size) for size in acc.shape) != shape:
+            raise self._refuse(
+                "the accumulator of tlx.async_dot has another shape", expected=shape, found=tuple(map(plain, acc.shape))
+            )
+        add = acc is not None and self._true(use_acc)
+        dtype = out_dtype if acc is None else acc.dtype
+        registers = None if left else np.array(A.handle.data)
+        op = machine.new_op(name, machine.actor.dots)
+        op.size = 1
+        for view in (left, right):
+            if view is not None:
+                machine.read(view, op)
+        before = acc.handle if add else None
+        if isinstance(before, PendingHandle) and before.op.actor is not machine.actor:
+            machine.result_of(before.op)
+        start = None if before is None or isinstance(before, PendingHandle) else np.array(before.data)
+
+        def multiply() -> None:
+            a = widen(left.fetch() if left else registers, kind)
+            b = widen(right.fetch(), right.dtype)
+            if kind == tl.float32:
+                a, b = round_to_tf32(a), round_to_tf32(b)
+            total = np.int32 if kind.is_int() else np.float32
+            product = np.matmul(a.astype(total), b.astype(total))
+            if start is not None:
+                product = product + start
+            elif before is not None:
+                product = product + before.op.result
+            op.result = product.astype(numpy_dtype(dtype))
+
+        op.effect = multiply
+        return tl.tensor(PendingHandle(op, dtype), tl.block_type(dtype, list(shape)))
+
+    def async_dot_wait(self, pendings, inp):
+        self.machine.drain(self.machine.actor.dots, to_int(pendings))
+        return inp
+
+    # Barriers.
+
+    def alloc_barriers(self, num_barriers, arrive_count=1):
+        machine = self.machine
+        count = to_int(num_barriers)
+        machine.shared_bytes += 8 * count
+        made = [Mbarrier(machine, to_int(arrive_count), machine.here()) for _ in range(count)]
+        machine.barriers.extend(made)
+        barriers = Barriers(machine, made)
+        barriers.rename("barrier")
+        return barriers
+
+    def barrier_expect_bytes(self, bar, size, pred=None):
+        if self._true(pred):
+            barrier = self._barrier("barrier_expect_bytes", bar)
+            barrier.bytes += to_int(size)
+            barrier.arrive(self.machine.actor, 1, self.machine.here(), "barrier_expect_bytes")
+
+    def barrier_wait(self, bar, phase, pred=None):
+        if self._true(pred):
+            parity = to_int(phase)
+            if parity not in (0, 1):
+                raise self._refuse("a phase is a parity", expected="0 or 1", found=parity)
+            self.machine.wait(self._barrier("barrier_wait", bar), parity, self.machine.here())
+
+    def barrier_arrive(self, bar, arrive_count=1, remote_cta_rank=None, pred=None):
+        self._unsupported("barrier_arrive", remote_cta_rank=remote_cta_rank)
+        if self._true(pred):
+            barrier = self._barrier("barrier_arrive", bar)
+            barrier.arrive(self.machine.actor, to_int(arrive_count), self.machine.here(), "barrier_arrive")
+
+    def named_barrier_wait(self, bar, num_threads):
+        self.machine.named_barrier(to_int(bar), to_int(num_threads), True, self.machine.here())
+
+    def named_barrier_arrive(self, bar, num_threads):
+        self.machine.named_barrier(to_int(bar), to_int(num_threads), False, self.machine.here())
+
+    def fence(self, scope):
+        if scope == "async_shared":
+            self.machine.fence()
+
+    def fence_async_shared(self):
+        self.machine.fence()
+
+    # Descriptor copies.
+
+    def _tile(self, desc: Any, offsets: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the addresses of a tile, and which of them lie in the tensor."""
+        handle = desc.handle
+        shape = tuple(map(to_int, handle.block_shape))
+        starts = [to_int(start) for start in offsets]
+        if len(starts) != len(shape):
+            raise self._refuse("a tile has another number of offsets", expected=len(shape), found=len(starts))
+        item = desc.dtype.primitive_bitwidth // 8
+        addresses = np.full(shape, int(handle.base.data.item()), np.int64)
+        inside = np.ones(shape, bool)
+        for dim, (start, size) in enumerate(zip(starts, shape)):
+            at = (start + np.arange(size, dtype=np.int64)).reshape([-1 if d == dim else 1 for d in range(len(shape))])
+            addresses = addresses + at * int(handle.strides[dim].data.item()) * item
+            inside = inside & (at >= 0) & (at < int(handle.shape[dim].data.item()))
+        return addresses.astype(np.uint64), inside
+
+    def async_descriptor_load(
+        self,
+        desc,
+        result,
+        offsets,
+        barrier,
+        pred=None,
+        cache_modifier="",
+        eviction_policy="",
+        multicast_targets=(),
+        two_ctas=False,
+    ):
+        name = "async_descriptor_load"
+        self._unsupported(name, multicast_targets=multicast_targets, two_ctas=two_ctas)
+        if not self._true(pred):
+            return
+        machine = self.machine
+        view = self._slot(name, result)
+        signalled = self._barrier(name, barrier)
+        self._like(name, view, desc.block_shape, desc.dtype)
+        addresses, inside = self._tile(desc, offsets)
+        dtype = numpy_dtype(view.dtype)
+        fill = None
+        if desc.handle.padding == PAD_NAN:
+            nan = bfloat16_bits(np.array(np.nan)) if view.dtype == tl.bfloat16 else np.nan
+            fill = np.full(view.sizes, nan, dtype)
+        self.memory.check(addresses, inside, dtype, "descriptor load")
+        op = machine.new_op(name)
+        op.tid, op.epoch, op.barrier, op.size = signalled.tid, signalled.phase + 1, signalled, view.slot_bytes
+        machine.write(view, op)
+        view.allocation.data[view.selector] = 0xFF
+
+        def arrive() -> None:
+            view.put(self.memory.load(addresses, inside, fill, dtype))
+            signalled.bytes -= view.slot_bytes
+            signalled.advance(op.place)
+
+        op.effect = arrive
+        machine.in_flight.append(op)
+        machine.loads.append(op)
+
+    def async_descriptor_store(self, desc, source, offsets, eviction_policy="", store_reduce=""):
+        name = "async_descriptor_store"
+        machine = self.machine
+        view = self._slot(name, source)
+        self._like(name, view, desc.block_shape, desc.dtype)
+        if store_reduce not in ("", *_REDUCE):
+            raise self._refuse("there is no such reduction", expected=", ".join(_REDUCE), found=repr(store_reduce))
+        addresses, inside = self._tile(desc, offsets)
+        self.memory.check(addresses, inside, numpy_dtype(view.dtype), "descriptor store")
+        op = machine.new_op(name, machine.actor.stores)
+        op.size = view.slot_bytes
+        machine.read(view, op, fenced=True)
+
+        def leave() -> None:
+            # The buffer has been read; the bytes are on their way.
+            data = view.fetch()
+            landing = AsyncOp(machine, len(machine.ops), name, op.actor, op.place, op.tid, op.epoch)
+            landing.effect = lambda: self._land(addresses, inside, data, view.dtype, store_reduce)
+            machine.in_flight.append(landing)
+
+        op.effect = leave
+
+    def _land(self, addresses: Any, inside: Any, data: np.ndarray, dtype: tl.dtype, reduction: str) -> None:
+        if reduction:
+            if dtype == tl.bfloat16:
+                raise UnsupportedOperation("the simulator does not reduce bfloat16 in global memory")
+            old = self.memory.load(addresses, inside, None, data.dtype)
+            data = _REDUCE[reduction](old, data)
+        self.memory.store(addresses, data, inside)
+
+    def async_descriptor_prefetch_tensor(self, desc, offsets, pred=None, eviction_policy=""):
+        """A hint, which changes no value."""
+
+    def make_tensor_descriptor(self, desc_ptr, base, shape, strides, block_shape, padding_option="zero"):
+        self._unsupported("make_tensor_descriptor", desc_ptr=desc_ptr)
+        return tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option)
+
+    def async_descriptor_store_wait(self, pendings):
+        self.machine.drain(self.machine.actor.stores, to_int(pendings))
+
+    # Registers.
+
+    def async_task_replica_id(self):
+        replica = self.machine.actor.replica
+        if replica is None:
+            raise self._refuse("tlx.async_task_replica_id stands outside of a task", expected="a call in a task")
+        return replica
+
+    def thread_id(self, axis=0):
+        return scalar(self.machine.actor.first_thread if to_int(axis) == 0 else 0, tl.int32)
+
+    def clock64(self):
+        return scalar(self.machine.steps, tl.int64)
+
+    def cluster_cta_rank(self):
+        return scalar(0, tl.int32)
+
+    def cluster_size_1d(self):
+        return scalar(1, tl.int32)

@@ -1,0 +1,430 @@
+"""Running a kernel: its arguments, its functions, its programs one after another."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import triton
+import triton.language as tl
+from triton.runtime.jit import ConstexprFunction, JITFunction
+
+from tritonext.errors import TritonextError, UserError
+from tritonext.interpret import Builder, Comparison, bfloat16_bits, interpreted, scalar, widen
+from tritonext.language import op_name
+
+from .errors import KernelError, UnsupportedOperation
+from .machine import Machine, Site
+from .memory import GlobalMemory
+from .operations import Operations
+from .rewriting import RUNTIME, Place, Rewritten, rewrite
+from .scheduler import Abandoned
+from .values import Barriers, Buffer, plain, to_int
+
+__all__ = ["Descriptor", "Report", "Typed", "run"]
+
+# Not resolved, because code knows its file by the path it was imported from.
+_LIBRARIES = (*(str(Path(module.__file__).parent) for module in (triton, np)), str(Path(__file__).parents[1]))
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_TYPES = {
+    "float16": tl.float16,
+    "float32": tl.float32,
+    "float64": tl.float64,
+    "bfloat16": tl.bfloat16,
+    "float8_e4m3fn": tl.float8e4nv,
+    "float8_e5m2": tl.float8e5,
+    "bool": tl.int1,
+    **{f"{sign}int{bits}": getattr(tl, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+@dataclass(frozen=True)
+class Typed:
+    """An array whose bits are of a type that NumPy lacks.
+
+    Attributes:
+        data: The bits, as unsigned integers.
+        dtype: The type.
+    """
+
+    data: np.ndarray
+    dtype: tl.dtype
+
+    @classmethod
+    def bfloat16(cls, values: np.ndarray) -> Typed:
+        """Return numbers rounded to bfloat16."""
+        return cls(bfloat16_bits(np.asarray(values, np.float32)), tl.bfloat16)
+
+    def numbers(self) -> np.ndarray:
+        """Return the elements as 32-bit floats."""
+        return widen(self.data, self.dtype)
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A tensor descriptor of the host.
+
+    Attributes:
+        array: The tensor; its last dimension is contiguous.
+        block_shape: Shape of a tile.
+    """
+
+    array: np.ndarray | Typed
+    block_shape: list[int]
+
+
+@dataclass
+class Report:
+    """What a simulation did.
+
+    Attributes:
+        kernel: Name of the kernel.
+        seed: The seed that makes it again.
+        programs: How many programs ran.
+        operations: How often each op of TLX ran.
+        switches: How often one task went on where another one stopped.
+        shared_bytes: Most bytes of shared memory that a program allocated.
+    """
+
+    kernel: str
+    seed: int
+    programs: int = 0
+    operations: Counter[str] = field(default_factory=Counter)
+    switches: int = 0
+    shared_bytes: int = 0
+
+
+class _Tasks:
+    """A block of tasks that is being collected."""
+
+    def __init__(self, runtime: Runtime, names: dict[str, Any], place: Place) -> None:
+        self.runtime = runtime
+        self.names = dict(names)
+        self.place = place
+        self.tasks: list[tuple] = []
+
+    def add(
+        self,
+        label: str,
+        body: Callable[[], None],
+        kind: Any = None,
+        num_warps: Any = None,
+        num_regs: Any = None,
+        registers: Any = None,
+        replicate: Any = 1,
+        warp_group_start_id: Any = None,
+    ) -> None:
+        machine = self.runtime.machine
+        kind = plain(kind)
+        default = kind == "default"
+        warps = machine.actor.num_warps if default else plain(kind if num_warps is None else num_warps)
+        if warps not in (1, 2, 4, 8, 16):
+            raise UserError("a task has no such number of warps", where=machine.here(), found=warps)
+        if warp_group_start_id is not None:
+            raise UnsupportedOperation(
+                "the simulator does not know this argument of tlx.async_task",
+                where=machine.here(),
+                found="warp_group_start_id",
+            )
+        self.tasks.append((label, to_int(replicate), warps, default, partial(self.runtime.guarded, body)))
+
+    def run(self) -> None:
+        if sum(default for _, _, _, default, _ in self.tasks) != 1:
+            raise UserError(
+                "a block of tasks has one default task",
+                where=self.place,
+                expected='with tlx.async_task("default"):',
+            )
+        self.runtime.machine.run_tasks(self.tasks, self.place)
+
+
+class Runtime:
+    """What rewritten functions call."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.machine: Machine | None = None
+        self.operations: Operations | None = None
+        self.semantic: Any = None
+        self.sites: list[Site] = []
+        self._functions: dict[int, tuple[Any, Callable[..., Any]]] = {}
+
+    def here(self) -> Place:
+        """Return the line of the kernel, or of a function of its author that it calls, that is running."""
+        frames, frame = [], sys._getframe(1)
+        while frame is not None:
+            frames.append((frame, frame.f_lineno))
+            frame = frame.f_back
+        return _innermost(frames)
+
+    def unsupported(self, name: str) -> Exception:
+        return UnsupportedOperation("the simulator does not know this operation", where=self.here(), found=name)
+
+    def guarded(self, body: Callable[[], Any]) -> None:
+        """Run code of the kernel; what fails in it is told with its line."""
+        try:
+            body()
+        except (TritonextError, Abandoned):
+            raise
+        except Exception as error:
+            raise KernelError(
+                "the kernel fails", where=_line_of(error), found=f"{type(error).__name__}: {error or 'no message'}"
+            ) from error
+
+    # Called by rewritten code.
+
+    def function(self, given: Any) -> Any:
+        """Return what runs when a kernel calls ``given``."""
+        if isinstance(given, JITFunction):
+            return self._rewritten(given)
+        name = op_name(given, "tlx")
+        if name is not None:
+            return self._operation(name)
+        if isinstance(given, ConstexprFunction):
+            if op_name(given) is not None:
+                raise self.unsupported(f"an op of another extension, {op_name(given)}")
+            return lambda *args, **kwargs: given.fn(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        if given is range:
+            return tl.range
+        if given in (min, max):
+            return partial(self._extreme, given)
+        return given
+
+    def member(self, owner: Any, name: str) -> Any:
+        """Return what runs when a kernel calls ``owner.name``."""
+        found = getattr(owner, name)
+        if isinstance(found, JITFunction) and isinstance(owner, tl.tensor):
+            return partial(self._rewritten(found), owner)
+        return self.function(found)
+
+    @staticmethod
+    def named(value: Any, name: str) -> Any:
+        """Let messages call a buffer or barriers what the kernel calls them."""
+        if isinstance(value, Barriers):
+            value.rename(name)
+        elif isinstance(value, Buffer):
+            value.allocation.name = name
+        return value
+
+    @staticmethod
+    def logical(word: str, *operands: Callable[[], Any]) -> Any:
+        value = operands[0]()
+        for operand in operands[1:]:
+            if isinstance(value, tl.tensor) and value.type.is_block():
+                value = getattr(value, f"logical_{word}")(operand())
+            elif bool(plain(value)) == (word == "and"):
+                value = operand()
+        return value
+
+    @staticmethod
+    def negated(value: Any) -> Any:
+        if isinstance(value, tl.tensor) and value.type.is_block():
+            return value.logical_not()
+        return not plain(value)
+
+    def tasks(
+        self,
+        names: dict[str, Any],
+        exclusive: Any = False,
+        no_ending_cluster_sync: Any = False,
+        mbarrier_try_wait_suspend_ns: Any = None,
+    ) -> _Tasks:
+        if plain(exclusive):
+            raise self.unsupported("tlx.async_tasks(exclusive=True)")
+        if self.machine.actor.replica is not None:
+            raise UserError("a block of tasks stands in another one", where=self.here())
+        return _Tasks(self, names, self.here())
+
+    @staticmethod
+    def _extreme(function: Any, *args: Any) -> Any:
+        if any(isinstance(value, tl.tensor) and value.type.is_block() for value in args):
+            first, second = args
+            return tl.minimum(first, second) if function is min else tl.maximum(first, second)
+        return function(*args)
+
+    def _operation(self, name: str) -> Callable[..., Any]:
+        run = getattr(self.operations, name, None) if not name.startswith("_") else None
+        if run is None:
+            raise self.unsupported(f"tlx.{name}")
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.report.operations[name] += 1
+            self.machine.scheduler.switch()
+            return run(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()})
+
+        return call
+
+    def _rewritten(self, function: JITFunction) -> Callable[..., Any]:
+        known = self._functions.get(id(function))
+        if known is None:
+            scope = function.get_capture_scope()
+            # Calls go by the front end's own rules, which allow constants of any type as defaults.
+            space = {
+                **scope,
+                RUNTIME: self,
+                "interpreter_semantic": self.semantic,
+                "_InterpreterComparison": Comparison,
+            }
+            result = _rewritten_code(function, scope)
+            exec(result.code, space)
+            self.sites.extend(result.sites)
+            known = self._functions[id(function)] = (function, space[function.fn.__name__])
+        return known[1]
+
+
+_codes: dict[int, tuple[JITFunction, Rewritten]] = {}
+
+
+def _rewritten_code(function: JITFunction, scope: dict[str, Any]) -> Rewritten:
+    known = _codes.get(id(function))
+    if known is None:
+
+        def scope_name(node: ast.expr) -> str | None:
+            try:
+                called = eval(compile(ast.Expression(body=node), function.file_name, "eval"), scope)
+            except Exception:
+                # A name of the kernel itself, which holds no op.
+                return None
+            return op_name(called, "tlx")
+
+        # The function is kept, or another one could get its identity.
+        known = _codes[id(function)] = (function, rewrite(function, scope_name))
+    return known[1]
+
+
+def _innermost(frames: list[tuple[Any, int]]) -> Place:
+    """Return the first line of a kernel in frames from the inside out, one of a library if there is no other."""
+    places = [Place(frame.f_code.co_filename, line) for frame, line in frames if RUNTIME in frame.f_globals]
+    own = [place for place in places if not place.file.startswith(_LIBRARIES)]
+    return next(iter(own or places), Place("unknown", 0))
+
+
+def _line_of(error: BaseException) -> Place:
+    """Return the line of a kernel at which an error was raised."""
+    return _innermost([(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)][::-1])
+
+
+def _dtype(name: str, array: np.ndarray) -> tl.dtype:
+    found = _TYPES.get(array.dtype.name)
+    if found is None:
+        raise UserError(
+            "an array has elements that no kernel has",
+            where=f"argument {name}",
+            expected=", ".join(_TYPES),
+            found=array.dtype,
+        )
+    return found
+
+
+class _Arguments:
+    """Makes arguments of the host into values of a kernel."""
+
+    def __init__(self, memory: GlobalMemory, semantic: Any) -> None:
+        self._memory = memory
+        self._semantic = semantic
+
+    def value(self, name: str, given: Any) -> Any:
+        if isinstance(given, Typed | np.ndarray):
+            return self._pointer(name, given)
+        if isinstance(given, Descriptor):
+            return self._descriptor(name, given)
+        if isinstance(given, tuple):
+            return tuple(self.value(f"{name}[{index}]", item) for index, item in enumerate(given))
+        given = given.item() if isinstance(given, np.generic) else given
+        if isinstance(given, float):
+            return scalar(given, tl.float32)
+        if isinstance(given, bool | int):
+            return self._semantic.to_tensor(given)
+        if given is None or isinstance(given, tl.constexpr):
+            return given
+        raise UserError(
+            "an argument has a type that kernels do not take",
+            where=f"argument {name}",
+            expected="a NumPy array, a number, or Typed or Descriptor of tritonext_tlx.simulator",
+            found=type(given).__name__,
+        )
+
+    def _pointer(self, name: str, given: Any) -> tl.tensor:
+        array, dtype = (given.data, given.dtype) if isinstance(given, Typed) else (given, _dtype(name, given))
+        return scalar(self._memory.add(name, array), tl.pointer_type(dtype))
+
+    def _descriptor(self, name: str, given: Descriptor) -> Any:
+        array = given.array.data if isinstance(given.array, Typed) else given.array
+        strides = [stride // array.itemsize for stride in array.strides]
+        if strides[-1] != 1 or any(stride * array.itemsize % 16 for stride in strides[:-1]):
+            raise UserError(
+                "a descriptor cannot describe the array",
+                where=f"argument {name}",
+                expected="a contiguous last dimension, and strides of multiples of 16 bytes",
+                found=f"strides of {array.strides} bytes",
+            )
+        return self._semantic.make_tensor_descriptor(
+            self._pointer(name, given.array),
+            [self._semantic.to_tensor(size) for size in array.shape],
+            [*(self._semantic.to_tensor(stride) for stride in strides[:-1]), tl.constexpr(1)],
+            [tl.constexpr(size) for size in given.block_shape],
+        )
+
+
+def _bind(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments by name, and the options."""
+    options = {key: kwargs.pop(key) for key in list(kwargs) if key in _OPTIONS and key not in kernel.arg_names}
+    if options.get("num_ctas", 1) != 1:
+        raise UnsupportedOperation("the simulator has no clusters", where="option num_ctas", found=options["num_ctas"])
+    try:
+        bound = inspect.signature(kernel.fn).bind(*args, **kwargs)
+    except TypeError as error:
+        raise UserError("the arguments do not fit the kernel", where=kernel.__name__, found=error) from None
+    bound.apply_defaults()
+    return dict(bound.arguments), options
+
+
+def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) -> Report:
+    """Do what :func:`tritonext_tlx.simulate` says."""
+    if not isinstance(kernel, JITFunction):
+        raise UserError(
+            "a simulation takes a kernel",
+            expected="a function decorated with @triton.jit",
+            found=type(kernel).__name__,
+            hint="pass the .fn of an autotuned kernel with the values of its configuration, and unset TRITON_INTERPRET",
+        )
+    given, options = _bind(kernel, args, kwargs)
+    constants = {parameter.name for parameter in kernel.params if parameter.is_constexpr}
+    report = Report(kernel.__name__, seed)
+    runtime = Runtime(report)
+    memory = GlobalMemory(runtime.here)
+    builder = Builder(memory, runtime.unsupported)
+    with np.errstate(all="ignore"), interpreted(builder, runtime.function) as semantic:
+        runtime.semantic = semantic
+        runtime.operations = Operations(memory, semantic)
+        convert = _Arguments(memory, semantic)
+        values = {
+            name: plain(value) if name in constants else convert.value(name, value) for name, value in given.items()
+        }
+        sizes = grid({**given}) if callable(grid) else grid
+        sizes = tuple(int(size) for size in (sizes if isinstance(sizes, tuple | list) else (sizes,)))
+        sizes += (1,) * (3 - len(sizes))
+        builder.set_grid_dim(*sizes)
+        programs = list(np.ndindex(sizes))
+        random.Random(f"{seed} order").shuffle(programs)
+        function = runtime.function(kernel)
+        for program in programs:
+            builder.set_grid_idx(*program)
+            machine = Machine(f"{seed} {program}", options.get("num_warps", 4), runtime.here, runtime.sites)
+            runtime.machine = runtime.operations.machine = machine
+            runtime.guarded(partial(function, **values))
+            machine.end()
+            report.programs += 1
+            report.switches += machine.scheduler.switches
+            report.shared_bytes = max(report.shared_bytes, machine.shared_bytes)
+    return report

@@ -1,0 +1,184 @@
+"""Values that simulated kernels hold: buffers, barriers, tokens, accumulators of products that go on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import triton.language as tl
+from triton.language.core import base_value
+
+from tritonext.interpret import TensorHandle, numpy_dtype
+
+from .errors import OutOfRange
+from .memory import Allocation
+
+if TYPE_CHECKING:
+    from .machine import AsyncOp, Machine, Mbarrier
+
+__all__ = ["Barriers", "Buffer", "PendingHandle", "Token", "plain"]
+
+
+def plain(value: Any) -> Any:
+    """Return an argument without ``tl.constexpr``, in tuples too."""
+    if isinstance(value, tl.constexpr):
+        return plain(value.value)
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain, value)) if type(value) in (list, tuple) else tuple(map(plain, value))
+    return value
+
+
+def to_int(value: Any) -> int:
+    """Return a scalar of a kernel as an integer of Python."""
+    value = plain(value)
+    return int(value.handle.data.item()) if isinstance(value, tl.tensor) else int(value)
+
+
+class Token:
+    """What asynchronous copies return."""
+
+
+class Buffer(base_value):
+    """A view of shared memory: ``num`` slots, or one when ``num`` is 0."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        allocation: Allocation,
+        dtype: tl.dtype,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        offset: int = 0,
+        num: int = 0,
+        slot: int | None = None,
+    ) -> None:
+        self.machine = machine
+        self.allocation = allocation
+        self.dtype = dtype
+        self.sizes = shape
+        self.strides = strides
+        self.offset = offset
+        self.num = num
+        self.slot = slot
+        self._selector: Any = None
+
+    @property
+    def type(self) -> Buffer:
+        return self
+
+    @property
+    def shape(self) -> list[tl.constexpr]:
+        """Shape of one slot."""
+        return [tl.constexpr(size) for size in self.sizes]
+
+    @property
+    def item_bytes(self) -> int:
+        return self.dtype.primitive_bitwidth // 8
+
+    @property
+    def slot_bytes(self) -> int:
+        """Number of bytes of one slot."""
+        return math.prod(self.sizes) * self.item_bytes
+
+    @property
+    def contiguous(self) -> bool:
+        return self.strides == dense(self.sizes, self.item_bytes)
+
+    def __str__(self) -> str:
+        name = self.allocation.name
+        return f"{name}[{self.slot}]" if self.slot is not None else name
+
+    __repr__ = __str__
+
+    def __getitem__(self, index: Any) -> Buffer:
+        at = to_int(index)
+        if not self.num:
+            raise OutOfRange("a buffer has one slot already", where=self.machine.here(), found=f"{self}[{at}]")
+        if not 0 <= at < self.num:
+            raise OutOfRange(
+                "a slot is out of range",
+                where=self.machine.here(),
+                expected=f"0 to {self.num - 1} of {self}, of {self.allocation.place}",
+                found=at,
+            )
+        offset = self.offset + at * self.slot_bytes
+        return Buffer(self.machine, self.allocation, self.dtype, self.sizes, self.strides, offset, 0, at)
+
+    @property
+    def selector(self) -> Any:
+        """What indexes the bytes of the view in those of the allocation, in the order of the elements."""
+        if self._selector is None:
+            if self.contiguous:
+                self._selector = slice(self.offset, self.offset + self.slot_bytes)
+            else:
+                index = np.array(self.offset)
+                for size, stride in zip((*self.sizes, self.item_bytes), (*self.strides, 1)):
+                    index = index[..., None] + np.arange(size) * stride
+                self._selector = index.reshape(-1)
+        return self._selector
+
+    def fetch(self) -> np.ndarray:
+        """Return a copy of the elements, whatever state they are in."""
+        data = np.array(self.allocation.data[self.selector])
+        return data.view(numpy_dtype(self.dtype)).reshape(self.sizes)
+
+    def put(self, values: np.ndarray) -> None:
+        """Replace the elements."""
+        packed = np.ascontiguousarray(np.broadcast_to(values, self.sizes)).astype(numpy_dtype(self.dtype), copy=False)
+        self.allocation.data[self.selector] = packed.reshape(-1).view(np.uint8)
+
+
+def dense(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
+    """Return the strides in bytes of an array without gaps."""
+    strides = []
+    for size in reversed(shape):
+        strides.append(item_bytes)
+        item_bytes *= size
+    return tuple(reversed(strides))
+
+
+class Barriers(base_value):
+    """An array of barriers."""
+
+    def __init__(self, machine: Machine, barriers: list[Mbarrier]) -> None:
+        self.machine = machine
+        self.barriers = barriers
+        self.name = "barriers"
+
+    @property
+    def type(self) -> Barriers:
+        return self
+
+    def rename(self, name: str) -> None:
+        self.name = name
+        for index, barrier in enumerate(self.barriers):
+            barrier.name = f"{name}[{index}]"
+            barrier.array = name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __getitem__(self, index: Any) -> Mbarrier:
+        at = to_int(index)
+        if not 0 <= at < len(self.barriers):
+            raise OutOfRange(
+                "a barrier is out of range",
+                where=self.machine.here(),
+                expected=f"0 to {len(self.barriers) - 1} of {self.name}",
+                found=at,
+            )
+        return self.barriers[at]
+
+
+class PendingHandle(TensorHandle):
+    """The accumulator of a product: its elements are an error until the product is waited for."""
+
+    def __init__(self, op: AsyncOp, dtype: tl.dtype) -> None:
+        self.op = op
+        self.dtype = dtype
+        self.attr: dict = {}
+
+    @property
+    def data(self) -> np.ndarray:
+        return self.op.machine.result_of(self.op)

@@ -1,0 +1,328 @@
+"""Kernels that are right: their numbers on the CPU under many orders, without torch."""
+
+import importlib.util
+import pathlib
+
+import pytest
+import triton
+import triton.language as tl
+
+np = pytest.importorskip("numpy")
+tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
+
+from tritonext.errors import UserError  # noqa: E402
+from tritonext.testing import run_python  # noqa: E402
+from tritonext_tlx.simulator import Descriptor, Typed, UnsupportedOperation, simulate  # noqa: E402
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+SEEDS = range(10)
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def random(*shape, seed=0, dtype=np.float16):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def product(a, b):
+    return a.astype(np.float64) @ b.astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_pipelined_gemm(seed):
+    m, n, k = 72, 136, 104
+    a, b, c = random(m, k, seed=seed), random(k, n, seed=seed + 100), np.full((m, n), np.nan, np.float16)
+    tile = {"BM": 64, "BN": 128, "BK": 32, "GROUP_M": 2, "STAGES": 4}
+    report = simulate(example("gemm_pipelined").gemm, (4,), a, b, c, m, n, k, **tile, num_warps=8, seed=seed)
+    np.testing.assert_allclose(c.astype(np.float64), product(a, b), rtol=1e-3, atol=1e-3)
+    assert report.programs == 4
+    assert report.operations["async_dot"] == 4 * 4
+    assert report.shared_bytes == 4 * 2 * 32 * (64 + 128)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_gemm_of_tasks(seed):
+    m, n, k = 136, 72, 72
+    a, b, c = random(m, k, seed=seed), random(k, n, seed=seed + 100), np.full((m, n), np.nan, np.float16)
+    tile = {"BM": 128, "BN": 64, "BK": 32, "STAGES": 2, "GROUPS": 2, "GROUP_M": 8}
+    described = Descriptor(a, [64, 32]), Descriptor(b, [32, 64]), Descriptor(c, [64, 64])
+    report = simulate(example("gemm_tasks").gemm, (3,), *described, m, n, k, **tile, seed=seed)
+    np.testing.assert_allclose(c.astype(np.float64), product(a, b), rtol=1e-3, atol=1e-3)
+    # Four tiles of three steps, each multiplied by both replicas.
+    assert report.operations["async_dot"] == 4 * 3 * 2
+    assert report.switches > 50
+
+
+def test_a_seed_makes_the_same_run():
+    def run(seed):
+        a, b, c = random(64, 64), random(64, 64), np.zeros((64, 64), np.float16)
+        tile = {"BM": 64, "BN": 64, "BK": 32, "STAGES": 2, "GROUPS": 1, "GROUP_M": 8}
+        described = Descriptor(a, [64, 32]), Descriptor(b, [32, 64]), Descriptor(c, [64, 64])
+        return simulate(example("gemm_tasks").gemm, (2,), *described, 64, 64, 64, **tile, seed=seed)
+
+    assert run(3) == run(3)
+    assert len({run(seed).switches for seed in range(6)}) > 1
+
+
+@triton.jit
+def multiplied(a, b, c, A_IN_REGISTERS: tl.constexpr, K: tl.constexpr, DTYPE: tl.constexpr):
+    rows, inner = tl.arange(0, 64)[:, None], tl.arange(0, K)
+    x = tl.load(a + rows * K + inner[None, :])
+    a_tile = tlx.local_alloc((64, K), DTYPE, 1)
+    b_tile = tlx.local_alloc((32, K), DTYPE, 1)
+    tlx.local_store(a_tile[0], x)
+    tlx.local_store(b_tile[0], tl.load(b + tl.arange(0, 32)[:, None] * K + inner[None, :]))
+    left = x if A_IN_REGISTERS else a_tile[0]
+    acc = tlx.async_dot(left, tlx.local_trans(b_tile[0]))
+    acc = tlx.async_dot(left, tlx.local_trans(b_tile[0]), acc, use_acc=tl.program_id(0) == 0)
+    acc = tlx.async_dot_wait(0, acc)
+    tl.store(c + rows * 32 + tl.arange(0, 32)[None, :], acc)
+
+
+@pytest.mark.parametrize("in_registers", [False, True])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
+def test_products_of_each_type(kind, in_registers):
+    a, b, c = random(64, 64, dtype=np.float32), random(32, 64, seed=1, dtype=np.float32), np.zeros((64, 32), np.float32)
+    if kind == "bfloat16":
+        x, y = Typed.bfloat16(a), Typed.bfloat16(b)
+        a, b = x.numbers(), y.numbers()
+    else:
+        x, y = a.astype(kind), b.astype(kind)
+        a, b = x, y
+    simulate(multiplied, (1,), x, y, c, A_IN_REGISTERS=in_registers, K=64, DTYPE=getattr(tl, kind))
+    # TF32 has ten bits of mantissa.
+    atol = 0.05 if kind == "float32" else 1e-4
+    np.testing.assert_allclose(c, 2 * product(a, b.T), rtol=1e-5, atol=atol)
+    if kind == "float32":
+        assert np.abs(c - 2 * product(a, b.T)).max() > 1e-4
+
+
+@triton.jit
+def plain(x, y, z, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = (at < n) and (at >= 0)
+    value = tl.load(x + at, mask=inside, other=0.0) * 2 + tl.load(y + at, mask=inside)
+    tl.store(z + at, tl.maximum(value, 0.0), mask=inside)
+    tl.atomic_add(z + n, tl.sum(value))
+    tl.atomic_max(z + n + 1, tl.max(value, axis=0))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_kernel_without_tlx(seed):
+    n = 1000
+    x, y = random(n, seed=seed, dtype=np.float32), random(n, seed=seed + 1, dtype=np.float32)
+    z = np.zeros(n + 2, np.float32)
+    simulate(plain, lambda given: (triton.cdiv(given["n"], given["BLOCK"]),), x, y, z, n, BLOCK=128, seed=seed)
+    value = 2 * x.astype(np.float64) + y
+    np.testing.assert_allclose(z[:n], np.maximum(value, 0), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(z[n:], [value.sum(), value.max()], rtol=1e-3, atol=1e-4)
+
+
+@triton.jit
+def viewed(x, y, index):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    tile = tlx.local_alloc((32, 32), tl.int32, 2)
+    tlx.local_store(tile[1], tl.load(x + rows * 32 + columns))
+    low = tlx.local_slice(tile[1], (16, 0), (16, 32))
+    tl.store(y + tl.arange(0, 32)[:, None] * 16 + tl.arange(0, 16)[None, :], tlx.local_load(tlx.local_trans(low)))
+    flat = tlx.local_reshape(tile[1], (1024,))
+    tl.store(y + 512 + tl.arange(0, 1024), tlx.local_load(flat))
+    bits = tlx.local_reinterpret(tile[1], tl.float32)
+    tl.store(y + 1536 + rows * 32 + columns, tlx.local_load(bits).to(tl.int32, bitcast=True))
+    at = tl.load(index + rows * 32 + columns)
+    tl.store(y + 2560 + rows * 32 + columns, tlx.local_gather(tile[1], at, 0))
+    tlx.local_scatter(tile[0], tl.load(x + rows * 32 + columns), at, 0)
+    tl.store(y + 3584 + rows * 32 + columns, tlx.local_load(tile[0]))
+
+
+def test_views():
+    generator = np.random.default_rng(5)
+    x = generator.integers(-(2**31), 2**31, (32, 32), np.int32)
+    index = generator.permuted(np.tile(np.arange(32, dtype=np.int32)[:, None], 32), axis=0)
+    y = np.zeros(4608, np.int32)
+    simulate(viewed, (1,), x, y, index)
+    scattered = np.zeros_like(x)
+    np.put_along_axis(scattered, index, x, 0)
+    expected = [x[16:].T, x, x, np.take_along_axis(x, index, 0), scattered]
+    np.testing.assert_array_equal(y, np.concatenate([part.reshape(-1) for part in expected]))
+
+
+@triton.jit
+def handed_over(x, y, n, M: tl.constexpr, SLOTS: tl.constexpr):
+    tile = tlx.local_alloc((M,), tl.float32, SLOTS)
+    full = tlx.alloc_barriers(SLOTS)
+    empty = tlx.alloc_barriers(SLOTS, arrive_count=2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(n):
+                slot, phase = tlx.get_bufidx_phase(i, SLOTS)
+                tlx.barrier_wait(empty[slot], phase ^ 1)
+                tlx.local_store(tile[slot], tl.load(x + i * M + tl.arange(0, M)))
+                tlx.barrier_arrive(full[slot])
+        with tlx.async_task(num_warps=1, replicate=2):
+            replica: tl.constexpr = tlx.async_task_replica_id()
+            for i in range(n):
+                slot, phase = tlx.get_bufidx_phase(i, SLOTS)
+                tlx.barrier_wait(full[slot], phase)
+                value = tlx.local_load(tile[slot])
+                tlx.barrier_arrive(empty[slot])
+                tl.store(y + (i * 2 + replica) * M + tl.arange(0, M), value * (replica + 1))
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tensors_pass_between_tasks(seed, slots):
+    x, y = random(7, 32, seed=seed, dtype=np.float32), np.full((7, 2, 32), np.nan, np.float32)
+    simulate(handed_over, (1,), x, y, 7, M=32, SLOTS=slots, seed=seed)
+    np.testing.assert_array_equal(y, np.stack([x, 2 * x], axis=1))
+
+
+@triton.jit
+def copied(source, target, n, REDUCE: tl.constexpr, STEP: tl.constexpr):
+    tile = tlx.local_alloc((64, 64), tl.float32, 2)
+    full = tlx.alloc_barriers(2)
+    for i in range(n):
+        slot, phase = tlx.get_bufidx_phase(i, 2)
+        tlx.barrier_expect_bytes(full[slot], 64 * 64 * 4)
+        tlx.async_descriptor_store_wait(1)
+        tlx.async_descriptor_load(source, tile[slot], [i * 64, 0], full[slot])
+        tlx.barrier_wait(full[slot], phase)
+        tlx.async_descriptor_store(target, tile[slot], [i * STEP, 0], store_reduce=REDUCE)
+    tlx.async_descriptor_store_wait(0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_descriptor_copies_respect_edges_and_reduce(seed):
+    x, y = random(200, 40, seed=seed, dtype=np.float32), np.full((200, 40), np.nan, np.float32)
+    simulate(copied, (1,), Descriptor(x, [64, 64]), Descriptor(y, [64, 64]), 4, REDUCE="", STEP=64, seed=seed)
+    np.testing.assert_array_equal(y, x)
+    total = np.zeros((64, 64), np.float32)
+    padded = random(192, 64, seed=seed, dtype=np.float32)
+    simulate(
+        copied, (1,), Descriptor(padded, [64, 64]), Descriptor(total, [64, 64]), 3, REDUCE="add", STEP=0, seed=seed
+    )
+    np.testing.assert_allclose(total, padded.reshape(3, 64, 64).astype(np.float64).sum(0), rtol=1e-5, atol=1e-5)
+
+
+@triton.jit
+def alternating(out, n):
+    cell = tlx.local_alloc((128,), tl.int32, 1)
+    tlx.local_store(cell[0], tl.zeros((128,), tl.int32))
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for _ in range(n):
+                tlx.local_store(cell[0], tlx.local_load(cell[0]) * 2 + 1)
+                tlx.named_barrier_arrive(14, 256)
+                tlx.named_barrier_wait(15, 256)
+        with tlx.async_task(num_warps=4):
+            for _ in range(n):
+                tlx.named_barrier_wait(14, 256)
+                tlx.local_store(cell[0], tlx.local_load(cell[0]) * 3)
+                tlx.named_barrier_arrive(15, 256)
+    tl.store(out + tl.arange(0, 128), tlx.local_load(cell[0]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_named_barriers_order_two_tasks(seed):
+    out = np.full(128, -1, np.int32)
+    simulate(alternating, (1,), out, 5, seed=seed)
+    expected = 0
+    for _ in range(5):
+        expected = (expected * 2 + 1) * 3
+    assert (out == expected).all()
+
+
+@triton.jit
+def own_names(out):
+    value = 5
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            value += 1
+            tl.store(out, value)
+        with tlx.async_task(num_warps=1):
+            value = value * 10
+            tl.store(out + 1, value)
+    tl.store(out + 2, value)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_task_assigns_is_gone_after_it(seed):
+    out = np.zeros(3, np.int32)
+    simulate(own_names, (1,), out, seed=seed)
+    assert out.tolist() == [6, 50, 5]
+
+
+@triton.jit
+def in_clusters(out):
+    tlx.cluster_barrier()
+    tl.store(out, 1)
+
+
+@triton.jit
+def with_assembly(out):
+    value = tl.inline_asm_elementwise("mov.u32 $0, 1;", "=r", [], tl.int32, is_pure=True, pack=1)
+    tl.store(out, value)
+
+
+@pytest.mark.parametrize(("kernel", "name"), [(in_clusters, "tlx.cluster_barrier"), (with_assembly, "inline_asm")])
+def test_unknown_operations_are_errors(kernel, name):
+    with pytest.raises(UnsupportedOperation, match=name) as caught:
+        simulate(kernel, (1,), np.zeros(1, np.int32))
+    first = kernel.def_file_line_number
+    assert f"test_simulator.py:{first + 1}" in str(caught.value)
+
+
+def test_ops_of_hopper_are_known():
+    from tritonext_tlx.simulator.operations import Operations
+
+    blocks, refused = {"async_task", "async_tasks"}, {"cluster_barrier", "fence_mbarrier_init_cluster"}
+    known = {name for name in vars(Operations) if not name.startswith("_")}
+    # An op of Hopper that is newer than the simulator is refused by its name.
+    assert known | blocks | refused >= {"async_dot", "async_load", "barrier_wait", "local_alloc"}
+    assert not refused & known
+    assert known <= set(tlx.supported_ops("cuda:90"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate(plain.fn, (1,)), "takes a kernel"),
+        (lambda: simulate(plain, (1,), 1), "do not fit"),
+        (lambda: simulate(own_names, (1,), [1]), "argument out"),
+        (lambda: simulate(own_names, (1,), np.zeros((8, 8), np.int32)[:, ::2]), "gaps"),
+        (lambda: simulate(own_names, (1,), np.zeros(3, np.complex64)), "complex64"),
+        (lambda: simulate(own_names, (1,), np.zeros(3, np.int32), num_ctas=2), "clusters"),
+    ],
+)
+def test_arguments_are_checked(call, message):
+    with pytest.raises(UserError, match=message):
+        call()
+
+
+def test_triton_is_left_as_it_was(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, sys, triton, triton.language as tl\n"
+        "import tritonext_tlx as tlx\n"
+        "assert 'tritonext_tlx.simulator.runner' not in sys.modules\n"
+        "before = {name: getattr(tl, name) for name in dir(tl)}\n"
+        "owners = [tl.tensor, tl.dtype, tl.condition, tl.core.tensor_descriptor_base, tl.math]\n"
+        "state = lambda: [{k: v for k, v in vars(o).items() if k != '__annotations__'} for o in owners]\n"
+        "members = state()\n"
+        "@triton.jit\n"
+        "def kernel(x):\n"
+        "    tl.store(x, tl.load(x) + 1)\n"
+        "x = np.zeros(1, np.float32)\n"
+        "tlx.simulate(kernel, (3,), x)\n"
+        "assert x[0] == 3\n"
+        "assert before == {name: getattr(tl, name) for name in dir(tl)}\n"
+        "assert members == state()\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = run_python(script)
+    assert done.returncode == 0, done.stderr
