@@ -40,6 +40,7 @@ from .memory import (
     local_view,
 )
 from .passes import pipeline
+from .simulator import simulate
 from .tasks import (
     async_task,
     async_task_replica_id,
@@ -105,6 +106,7 @@ __all__ = [
     "named_barrier_wait",
     "pipeline",
     "prefetch",
+    "simulate",
     "storage_kind",
     "supported_ops",
     "thread_id",
