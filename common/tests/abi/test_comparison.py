@@ -162,6 +162,15 @@ def test_types_of_one_side_are_listed_and_not_compared():
     ]
 
 
+def test_private_types_of_the_c_library_may_differ():
+    mine, theirs = POINT._replace(size=16), POINT
+    report = compare(table({"_IO_FILE": mine, "Point": POINT}), table({"_IO_FILE": theirs, "Point": POINT}))
+    assert report.ok
+    assert report.compared == 1
+    assert [(each.type, each.reason) for each in report.uncovered] == [("_IO_FILE", "private")]
+    assert not compare(table({"ns::_Private": mine}), table({"ns::_Private": theirs})).ok
+
+
 def test_virtual_functions_of_a_class_that_libtriton_only_declares_are_compared():
     plugin = table({"Point": POINT, "Pass": SHAPE}, functions={"Pass": {"_Z4areav": (0, 1), "_Z4drawv": (1, 2)}})
     host = table({"Point": POINT}, functions={"Pass": {"_Z4drawv": (2, 2)}})

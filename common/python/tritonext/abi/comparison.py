@@ -14,6 +14,9 @@ from .table import Function, Table
 __all__ = ["Mismatch", "Problem", "Report", "Uncovered", "compare"]
 
 _STANDARD = re.compile(r"(std|__gnu_cxx)::")
+# Names that C reserves for its implementation (C17 7.1.3). Such a type is private to the C library, which changes it
+# between releases and keeps libraries working through symbol versions: `_IO_FILE` in glibc 2.40, for one.
+_RESERVED = re.compile(r"_[A-Z_]\w*")
 _BUILD_HINT = "compile and link with `-g -fstandalone-debug`"
 _CLANG = re.compile(r"\bclang version (\d+)")
 
@@ -50,7 +53,8 @@ class Uncovered:
 
     Attributes:
         type: Qualified name.
-        reason: ``declared`` when libtriton's debug information only declares it, ``absent`` when it never mentions it.
+        reason: ``declared`` when libtriton's debug information only declares it, ``absent`` when it never mentions it,
+            ``private`` when it is the C library's own and differs between two releases of that.
         functions: How many of its member functions both sides mention.
         moved: How many of those stand on another line of the source, a sign of another header.
     """
@@ -141,10 +145,12 @@ def compare(plugin: Table, host: Table) -> Report:
     for name in sorted(plugin.types):
         if is_local(name):
             report.local += 1
-        elif name in host.types:
-            _compare_type(report, name, plugin, host)
-        else:
+        elif name not in host.types:
             report.uncovered.append(_uncovered(report, name, plugin, host))
+        elif _RESERVED.fullmatch(name) and set(plugin.types[name]) != set(host.types[name]):
+            report.uncovered.append(Uncovered(name, "private"))
+        else:
+            _compare_type(report, name, plugin, host)
     if not plugin.producers:
         report.problems.append(Problem("debug information", "no C++ unit has debug information", _BUILD_HINT))
     elif not report.compared:
