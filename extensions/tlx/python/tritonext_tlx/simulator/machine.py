@@ -101,13 +101,18 @@ class Queue:
 
 
 class Mbarrier:
-    """A barrier in shared memory: pending arrivals, bytes that are to come, and the number of completed phases."""
+    """A barrier in shared memory: pending arrivals, bytes that are to come, and the number of completed phases.
+
+    Attributes:
+        per_thread: Whether each thread of a task arrives for itself.
+    """
 
     def __init__(self, machine: Machine, count: int, place: Any) -> None:
         self.machine = machine
         self.tid = machine.new_tid()
         self.count = count
         self.place = place
+        self.per_thread = False
         self.name = "barrier"
         self.array = ""
         self.pending = count
@@ -442,9 +447,8 @@ class Machine:
         reached = {place for _, place in barrier.arrivals}
         for site in self.sites:
             if site.barrier.partition("[")[0] == barrier.array and site.place not in reached:
-                lines.append(
-                    f"could arrive: tlx.{site.op}({site.barrier}) in {site.task} at {site.place}, never reached"
-                )
+                call = f"tlx.{site.op} of {site.barrier}"
+                lines.append(f"could arrive: {call} in {site.task} at {site.place}, which was not reached")
         return lines or ["nobody arrives at it"]
 
     # Tasks, and the end.

@@ -283,10 +283,18 @@ class Operations:
     # Barriers.
 
     def alloc_barriers(self, num_barriers, arrive_count=1):
+        return self._barriers(num_barriers, arrive_count, False)
+
+    def alloc_warp_barrier(self, num_barriers, num_warps=1, num_arrivals=1):
+        return self._barriers(num_barriers, 32 * to_int(num_warps) * to_int(num_arrivals), True)
+
+    def _barriers(self, num_barriers, arrive_count, per_thread):
         machine = self.machine
         count = to_int(num_barriers)
         machine.shared_bytes += 8 * count
         made = [Mbarrier(machine, to_int(arrive_count), machine.here()) for _ in range(count)]
+        for barrier in made:
+            barrier.per_thread = per_thread
         machine.barriers.extend(made)
         barriers = Barriers(machine, made)
         barriers.rename("barrier")
@@ -308,8 +316,9 @@ class Operations:
     def barrier_arrive(self, bar, arrive_count=1, remote_cta_rank=None, pred=None):
         self._unsupported("barrier_arrive", remote_cta_rank=remote_cta_rank)
         if self._true(pred):
-            barrier = self._barrier("barrier_arrive", bar)
-            barrier.arrive(self.machine.actor, to_int(arrive_count), self.machine.here(), "barrier_arrive")
+            barrier, actor = self._barrier("barrier_arrive", bar), self.machine.actor
+            count = to_int(arrive_count) * (32 * actor.num_warps if barrier.per_thread else 1)
+            barrier.arrive(actor, count, self.machine.here(), "barrier_arrive")
 
     def named_barrier_wait(self, bar, num_threads):
         self.machine.named_barrier(to_int(bar), to_int(num_threads), True, self.machine.here())
@@ -380,6 +389,7 @@ class Operations:
             signalled.advance(op.place)
 
         op.effect = arrive
+        signalled.arrivals[f"tlx.{name} in {op.actor}", op.place] += 1
         machine.in_flight.append(op)
         machine.loads.append(op)
 
@@ -433,6 +443,12 @@ class Operations:
 
     def thread_id(self, axis=0):
         return scalar(self.machine.actor.first_thread if to_int(axis) == 0 else 0, tl.int32)
+
+    def dtype_of(self, value):
+        return value.dtype.element_ty if value.dtype.is_ptr() else value.dtype
+
+    def size_of(self, dtype):
+        return dtype.primitive_bitwidth // 8
 
     def clock64(self):
         return scalar(self.machine.steps, tl.int64)

@@ -1,0 +1,443 @@
+"""Kernels that are wrong: what the simulator finds, whatever the seed, and the lines it names."""
+
+import inspect
+
+import pytest
+import triton
+import triton.language as tl
+
+np = pytest.importorskip("numpy")
+tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
+
+from tritonext_tlx import simulator  # noqa: E402
+from tritonext_tlx.simulator import Descriptor, simulate  # noqa: E402
+
+SEEDS = range(5)
+
+
+def line_of(kernel, text, which=0):
+    """Return where a kernel has a text, as messages call it."""
+    lines, first = inspect.getsourcelines(kernel.fn)
+    found = [first + index for index, line in enumerate(lines) if text in line]
+    return f"test_simulator_findings.py:{found[which]}"
+
+
+def found(error, kernel, *args, seed=0, **constants):
+    """Return the text of the error of that class which a simulation ends in."""
+    with pytest.raises(error) as caught:
+        simulate(kernel, (1,), *args, seed=seed, **constants)
+    assert type(caught.value) is error
+    return str(caught.value)
+
+
+def zeros(*shape, dtype=np.float32):
+    return np.zeros(shape, dtype)
+
+
+@triton.jit
+def waits_for_the_wrong_phase(x):
+    tile = tlx.local_alloc((32,), tl.float32, 1)
+    full = tlx.alloc_barriers(1)
+    empty = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(2):
+                tlx.barrier_wait(empty[0], i & 1)
+                tlx.local_store(tile[0], tl.zeros((32,), tl.float32))
+                tlx.barrier_arrive(full[0])
+        with tlx.async_task(num_warps=4):
+            for i in range(2):
+                tlx.barrier_wait(full[0], i & 1)
+                tl.store(x + tl.arange(0, 32), tlx.local_load(tile[0]))
+                tlx.barrier_arrive(empty[0])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_deadlock_names_tasks_lines_and_who_could_arrive(seed):
+    kernel = waits_for_the_wrong_phase
+    text = found(simulator.Deadlock, kernel, zeros(32), seed=seed)
+    task = line_of(kernel, "num_warps=4").rpartition(":")[2]
+    first, second = line_of(kernel, "barrier_wait(empty[0]"), line_of(kernel, "barrier_wait(full[0]")
+    lacks = "to complete a phase of parity 0; phase 0 lacks 1 of 1 arrivals"
+    assert f"the default task waits at {first} for empty[0] {lacks}" in text
+    assert f"the task at line {task} waits at {second} for full[0] {lacks}" in text
+    arrival = line_of(kernel, "barrier_arrive(empty[0])")
+    assert f"could arrive: tlx.barrier_arrive of empty[0] in the task at line {task} at {arrival}" in text
+
+
+@triton.jit
+def counts_replicas_wrongly(x):
+    done = tlx.alloc_barriers(1, arrive_count=3)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(done[0], 0)
+        with tlx.async_task(num_warps=1, replicate=2):
+            tlx.barrier_arrive(done[0])
+
+
+def test_a_deadlock_says_who_arrived():
+    kernel = counts_replicas_wrongly
+    text = found(simulator.Deadlock, kernel, zeros(1))
+    assert "phase 0 lacks 1 of 3 arrivals" in text
+    place = line_of(kernel, "barrier_arrive")
+    task = line_of(kernel, "replicate=2").rpartition(":")[2]
+    for replica in (0, 1):
+        assert f"arrived: tlx.barrier_arrive in the task at line {task}, replica {replica} at {place}, once" in text
+
+
+@triton.jit
+def arrives_too_often(x):
+    done = tlx.alloc_barriers(1, arrive_count=1)
+    wide = tlx.alloc_barriers(1, arrive_count=2)
+    tlx.barrier_arrive(done[0])
+    tlx.barrier_arrive(wide[0])
+    tlx.barrier_arrive(wide[0], arrive_count=2)
+
+
+def test_more_arrivals_than_a_barrier_counts():
+    text = found(simulator.BarrierMisuse, arrives_too_often, zeros(1))
+    assert line_of(arrives_too_often, "arrive_count=2", 1) in text
+    assert "expected: 2 of wide[0]" in text
+    assert "3 in phase 0" in text
+
+
+@triton.jit
+def too_many_threads(x):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.named_barrier_wait(14, 128)
+        with tlx.async_task(num_warps=8):
+            tlx.named_barrier_wait(14, 128)
+
+
+def test_more_threads_than_a_named_barrier_counts():
+    text = found(simulator.BarrierMisuse, too_many_threads, zeros(1))
+    assert "named barrier 14" in text
+    assert "256" in text
+
+
+@triton.jit
+def writes_while_another_task_reads(x):
+    tile = tlx.local_alloc((32,), tl.float32, 1)
+    full = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for _ in range(2):
+                tlx.local_store(tile[0], tl.zeros((32,), tl.float32))
+                tlx.barrier_arrive(full[0])
+        with tlx.async_task(num_warps=4):
+            tlx.barrier_wait(full[0], 0)
+            tl.store(x + tl.arange(0, 32), tlx.local_load(tile[0]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_race_of_two_tasks(seed):
+    kernel = writes_while_another_task_reads
+    text = found(simulator.Race, kernel, zeros(32), seed=seed)
+    store, load = line_of(kernel, "local_store"), line_of(kernel, "local_load")
+    # Which of the two comes first depends on the order of the tasks.
+    assert f"tlx.local_store at {store} in the default task" in text
+    assert "tile[0]" in text
+    assert load in text
+
+
+@triton.jit
+def refills_while_a_product_reads(x):
+    a = tlx.local_alloc((64, 32), tl.float16, 1)
+    b = tlx.local_alloc((32, 32), tl.float16, 1)
+    tlx.local_store(a[0], tl.zeros((64, 32), tl.float16))
+    tlx.local_store(b[0], tl.zeros((32, 32), tl.float16))
+    acc = tlx.async_dot(a[0], b[0])
+    tlx.local_store(a[0], tl.zeros((64, 32), tl.float16))
+    acc = tlx.async_dot_wait(0, acc)
+
+
+def test_a_store_to_what_a_product_reads():
+    kernel = refills_while_a_product_reads
+    text = found(simulator.Race, kernel, zeros(1))
+    assert "a[0] is written while another operation reads it" in text
+    assert line_of(kernel, "local_store(a[0]", 1) in text
+    assert f"tlx.async_dot at {line_of(kernel, 'async_dot(')} in the kernel, which may not have ended" in text
+    assert "tlx.async_dot_wait" in text
+
+
+@triton.jit
+def refills_too_early(x, K: tl.constexpr):
+    tile = tlx.local_alloc((64,), tl.float32, 2)
+    at = tl.arange(0, 64)
+    for k in range(K):
+        tlx.async_load(x + at, tile[k % 2])
+        tlx.async_load_commit_group()
+        tlx.async_load_wait_group(2)
+    tlx.async_load_wait_group(0)
+
+
+def test_two_copies_into_one_slot():
+    kernel = refills_too_early
+    text = found(simulator.Race, kernel, zeros(64), K=4)
+    assert "tile[0] is written while another operation writes it" in text
+    assert f"tlx.async_load at {line_of(kernel, 'async_load(')}" in text
+    simulate(kernel, (1,), zeros(64), K=2)
+
+
+@triton.jit
+def reads_before_the_copy(x, PENDING: tl.constexpr):
+    tile = tlx.local_alloc((64,), tl.float32, 1)
+    tlx.async_load(x + tl.arange(0, 64), tile[0])
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(PENDING)
+    tl.store(x + tl.arange(0, 64), tlx.local_load(tile[0]))
+    tlx.async_load_wait_group(0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_read_before_a_copy_is_waited_for(seed):
+    kernel = reads_before_the_copy
+    text = found(simulator.ReadBeforeCompletion, kernel, zeros(64), PENDING=1, seed=seed)
+    assert "tile[0] is read before the copy into it was waited for" in text
+    assert line_of(kernel, "local_load") in text
+    assert f"tlx.async_load at {line_of(kernel, 'async_load(')}" in text
+    assert "tlx.async_load_wait_group" in text
+    simulate(kernel, (1,), zeros(64), PENDING=0, seed=seed)
+
+
+@triton.jit
+def reads_before_the_barrier(source, x, WAIT: tl.constexpr):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], 1024)
+    tlx.async_descriptor_load(source, tile[0], [0, 0], full[0])
+    if WAIT:
+        tlx.barrier_wait(full[0], 0)
+    at = tl.arange(0, 16)
+    tl.store(x + at[:, None] * 16 + at[None, :], tlx.local_load(tile[0]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_read_before_a_descriptor_load_is_waited_for(seed):
+    kernel = reads_before_the_barrier
+    source = Descriptor(zeros(16, 16), [16, 16])
+    text = found(simulator.ReadBeforeCompletion, kernel, source, zeros(256), WAIT=False, seed=seed)
+    assert line_of(kernel, "local_load") in text
+    assert f"tlx.async_descriptor_load at {line_of(kernel, 'async_descriptor_load')}" in text
+    assert "tlx.barrier_wait" in text
+    simulate(kernel, (1,), source, zeros(256), WAIT=True, seed=seed)
+
+
+@triton.jit
+def uses_a_running_product(x):
+    a = tlx.local_alloc((64, 32), tl.float16, 1)
+    tlx.local_store(a[0], tl.zeros((64, 32), tl.float16))
+    b = tlx.local_alloc((32, 32), tl.float16, 1)
+    tlx.local_store(b[0], tl.zeros((32, 32), tl.float16))
+    acc = tlx.async_dot(a[0], b[0])
+    acc = tlx.async_dot_wait(1, acc)
+    total = acc + 1
+    tl.store(x, tl.sum(tl.sum(total, 0), 0))
+
+
+def test_an_accumulator_is_used_before_its_product_ended():
+    kernel = uses_a_running_product
+    text = found(simulator.ReadBeforeCompletion, kernel, zeros(1))
+    assert line_of(kernel, "acc + 1") in text
+    assert f"tlx.async_dot at {line_of(kernel, 'async_dot(')}" in text
+
+
+@triton.jit
+def reads_what_nobody_wrote(x):
+    tile = tlx.local_alloc((2, 32), tl.float32, 1)
+    tlx.local_store(tlx.local_slice(tile[0], (0, 0), (1, 32)), tl.zeros((1, 32), tl.float32))
+    at = tl.arange(0, 2)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    tl.store(x + at, tlx.local_load(tile[0]))
+
+
+def test_an_uninitialized_read():
+    kernel = reads_what_nobody_wrote
+    text = found(simulator.UninitializedRead, kernel, zeros(64))
+    assert line_of(kernel, "local_load") in text
+    assert f"tile[0] filled, of {line_of(kernel, 'local_alloc')}" in text
+    assert "128 of 256 bytes" in text
+
+
+@triton.jit
+def stores_without_a_fence(target, FENCE: tl.constexpr):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    tlx.local_store(tile[0], tl.zeros((16, 16), tl.float32))
+    if FENCE:
+        tlx.fence_async_shared()
+    tlx.async_descriptor_store(target, tile[0], [0, 0])
+    tlx.async_descriptor_store_wait(0)
+
+
+def test_a_missing_fence():
+    kernel = stores_without_a_fence
+    target = Descriptor(zeros(16, 16), [16, 16])
+    text = found(simulator.MissingFence, kernel, target, FENCE=False)
+    assert line_of(kernel, "async_descriptor_store(") in text
+    assert f"tlx.local_store at {line_of(kernel, 'local_store')}" in text
+    assert "tlx.fence_async_shared" in text
+    simulate(kernel, (1,), target, FENCE=True)
+
+
+@triton.jit
+def chooses_a_slot(x, i):
+    tile = tlx.local_alloc((32,), tl.float32, 2)
+    tlx.local_store(tile[i], tl.zeros((32,), tl.float32))
+
+
+@triton.jit
+def chooses_a_barrier(x, i):
+    bars = tlx.alloc_barriers(2)
+    tlx.barrier_arrive(bars[i])
+
+
+@triton.jit
+def loads_beyond(x, n):
+    tl.store(x, tl.sum(tl.load(x + n + tl.arange(0, 4))))
+
+
+@triton.jit
+def stores_beyond(x, n):
+    tl.store(x + n + tl.arange(0, 4), 1.0)
+
+
+@triton.jit
+def copies_beyond(x, n):
+    tile = tlx.local_alloc((4,), tl.float32, 1)
+    tlx.async_load(x + n + tl.arange(0, 4), tile[0])
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "at", "expected", "got"),
+    [
+        (chooses_a_slot, "local_store", 2, "0 to 1 of tile", "found: 2"),
+        (chooses_a_slot, "local_store", -1, "0 to 1 of tile", "found: -1"),
+        (chooses_a_barrier, "barrier_arrive", 2, "0 to 1 of bars", "found: 2"),
+        (loads_beyond, "tl.load", 5, "elements 0 to 7 of argument x", "element 8; 1 elements"),
+        (stores_beyond, "tl.store", -2, "elements 0 to 7 of argument x", "element -2; 2 elements"),
+        (copies_beyond, "async_load(", 6, "elements 0 to 7 of argument x", "element 8; 2 elements"),
+    ],
+)
+def test_accesses_out_of_range(kernel, text, at, expected, got):
+    message = found(simulator.OutOfRange, kernel, zeros(8), at)
+    assert line_of(kernel, text) in message
+    assert expected in message
+    assert got in message
+
+
+@triton.jit
+def fills_shared_memory(x):
+    tile = tlx.local_alloc((128, 128), tl.float32, 4)
+    tlx.local_store(tile[0], tl.zeros((128, 128), tl.float32))
+
+
+def test_shared_memory_overflows():
+    text = found(simulator.OutOfRange, fills_shared_memory, zeros(1))
+    assert "found: 262144" in text
+    assert f"262144 bytes at {line_of(fills_shared_memory, 'local_alloc')}" in text
+
+
+@triton.jit
+def expects_bytes(source, x, BYTES: tl.constexpr):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], BYTES)
+    tlx.async_descriptor_load(source, tile[0], [0, 0], full[0])
+    tlx.barrier_wait(full[0], 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("size", "message"), [(2048, "1024 bytes fewer in phase 0"), (512, "512 bytes more in phase 0")]
+)
+def test_other_bytes_than_expected(size, message, seed):
+    source = Descriptor(zeros(16, 16), [16, 16])
+    text = found(simulator.ByteCountMismatch, expects_bytes, source, zeros(1), BYTES=size, seed=seed)
+    assert message in text
+    assert "full[0]" in text
+    assert "test_simulator_findings.py:" in text
+    simulate(expects_bytes, (1,), source, zeros(1), BYTES=1024, seed=seed)
+
+
+@triton.jit
+def leaves_a_copy(x):
+    tile = tlx.local_alloc((64,), tl.float32, 1)
+    tlx.async_load(x + tl.arange(0, 64), tile[0])
+    tlx.async_load_commit_group()
+
+
+@triton.jit
+def leaves_a_product(x):
+    a = tlx.local_alloc((64, 32), tl.float16, 1)
+    tlx.local_store(a[0], tl.zeros((64, 32), tl.float16))
+    b = tlx.local_alloc((32, 32), tl.float16, 1)
+    tlx.local_store(b[0], tl.zeros((32, 32), tl.float16))
+    tlx.async_dot(a[0], b[0])
+
+
+@triton.jit
+def leaves_a_store(x):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    target = tl.make_tensor_descriptor(x, [16, 16], [16, 1], [16, 16])
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.local_store(tile[0], tl.zeros((16, 16), tl.float32))
+            tlx.fence_async_shared()
+            tlx.async_descriptor_store(target, tile[0], [0, 0])
+
+
+@triton.jit
+def leaves_a_load(x):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    full = tlx.alloc_barriers(1)
+    source = tl.make_tensor_descriptor(x, [16, 16], [16, 1], [16, 16])
+    tlx.barrier_expect_bytes(full[0], 1024)
+    tlx.async_descriptor_load(source, tile[0], [0, 0], full[0])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "who"),
+    [
+        (leaves_a_copy, "async_load(", "the kernel ends"),
+        (leaves_a_product, "async_dot(", "the kernel ends"),
+        (leaves_a_store, "async_descriptor_store(", "the default task ends"),
+        (leaves_a_load, "async_descriptor_load(", "the kernel ends"),
+    ],
+)
+def test_work_is_left_behind(kernel, text, who):
+    message = found(simulator.Leak, kernel, zeros(16, 16))
+    assert line_of(kernel, text) in message
+    assert who in message
+
+
+@triton.jit
+def divides(x, DIVISOR: tl.constexpr):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(x, 1 // DIVISOR)
+        with tlx.async_task(num_warps=1):
+            tl.store(x, 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_failure_of_python_names_the_line(seed):
+    text = found(simulator.KernelError, divides, zeros(1), DIVISOR=0, seed=seed)
+    assert line_of(divides, "1 // DIVISOR") in text
+    assert "ZeroDivisionError" in text
+
+
+@triton.jit
+def stores_another_type(x):
+    tile = tlx.local_alloc((32,), tl.float16, 1)
+    tlx.local_store(tile[0], tl.zeros((32,), tl.float32))
+
+
+def test_a_store_of_another_type():
+    from tritonext.errors import UserError
+
+    text = found(UserError, stores_another_type, zeros(1))
+    assert line_of(stores_another_type, "local_store") in text
+    assert "(32,) of fp16" in text
+    assert "(32,) of fp32" in text
