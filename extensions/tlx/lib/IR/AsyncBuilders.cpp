@@ -190,6 +190,34 @@ void buildReadRegister(TritonOpBuilder &builder, std::vector<Value> &values) {
   values[0] = builder.create<LLVM::CallIntrinsicOp>(type, name, ValueRange()).getResult(0);
 }
 
+void buildVoteBallot(TritonOpBuilder &builder, std::vector<Value> &values) {
+  auto name = StringAttr::get(builder.getContext(), "llvm.nvvm.vote.ballot.sync");
+  values[0] = builder
+                  .create<LLVM::CallIntrinsicOp>(builder.getBuilder().getI32Type(), name,
+                                                 ValueRange{values[1], values[2]})
+                  .getResult(0);
+}
+
+void buildThreadArrive(TritonOpBuilder &builder, std::vector<Value> &values) {
+  // The stock op lets one thread arrive for all. What a view of rank 1 is converted to later has
+  // its address first.
+  MLIRContext *context = builder.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context, 3);
+  auto fields =
+      LLVM::LLVMStructType::getLiteral(context, {pointer, builder.getBuilder().getI32Type()});
+  Value view = builder.create<UnrealizedConversionCastOp>(fields, values[1]).getResult(0);
+  Value address = builder.create<LLVM::ExtractValueOp>(view, ArrayRef<int64_t>{0});
+  builder.create<LLVM::InlineAsmOp>(
+      TypeRange(), ValueRange{address, values[2]},
+      StringRef("@$1 mbarrier.arrive.shared::cta.b64 _, [$0];"), StringRef("r,b,~{memory}"),
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
+}
+
+void buildLocalBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
+  builder.create<ttg::BarrierOp>(ttg::AddrSpace::Local);
+}
+
 void buildNamedBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
   // Intrinsics are convergent, which inline assembly is not: control flow passes could otherwise
   // clone one barrier into two that wait for different threads.

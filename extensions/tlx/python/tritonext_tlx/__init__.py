@@ -7,6 +7,7 @@ import tritonext
 
 from .barrier import (
     alloc_barriers,
+    alloc_warp_barrier,
     barrier_arrive,
     barrier_expect_bytes,
     barrier_wait,
@@ -57,11 +58,15 @@ from .tma import (
 from .types import async_token, buffered_tensor, buffered_tensor_type, storage_kind
 from .utility import (
     clock64,
+    dtype_of,
+    size_of,
     thread_id,
+    vote_ballot_sync,
 )
 
 __all__ = [
     "alloc_barriers",
+    "alloc_warp_barrier",
     "async_descriptor_load",
     "async_descriptor_prefetch_tensor",
     "async_descriptor_store",
@@ -84,6 +89,7 @@ __all__ = [
     "cluster_barrier",
     "cluster_cta_rank",
     "cluster_size_1d",
+    "dtype_of",
     "fence",
     "fence_async_shared",
     "fence_mbarrier_init_cluster",
@@ -107,9 +113,11 @@ __all__ = [
     "pipeline",
     "prefetch",
     "simulate",
+    "size_of",
     "storage_kind",
     "supported_ops",
     "thread_id",
+    "vote_ballot_sync",
 ]
 
 tritonext.load("tlx")

@@ -15,6 +15,7 @@ from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, t
 
 __all__ = [
     "alloc_barriers",
+    "alloc_warp_barrier",
     "barrier_arrive",
     "barrier_expect_bytes",
     "barrier_wait",
@@ -37,27 +38,33 @@ class mbarrier_type(base_type):
     Attributes:
         arrive_count: Arrivals that complete a phase.
         num: Length of an array; 0 for one barrier.
+        per_thread: Whether each thread arrives for itself, and not one for its task.
     """
 
-    def __init__(self, arrive_count: int, num: int, ir_type: Any) -> None:
+    def __init__(self, arrive_count: int, num: int, ir_type: Any, per_thread: bool = False) -> None:
         self.arrive_count = arrive_count
         self.num = num
+        self.per_thread = per_thread
         # A plain builder cannot make it again, and functions that take a barrier ask for it.
         self.ir_type = ir_type
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, mbarrier_type) and (self.arrive_count, self.num) == (other.arrive_count, other.num)
+        return isinstance(other, mbarrier_type) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.arrive_count, self.num))
+        return hash(self._key())
+
+    def _key(self) -> tuple:
+        return (self.arrive_count, self.num, self.per_thread)
 
     def __str__(self) -> str:
-        return f"mbarrier<{self.num} x {self.arrive_count}>" if self.num else f"mbarrier<{self.arrive_count}>"
+        name = "warp_barrier" if self.per_thread else "mbarrier"
+        return f"{name}<{self.num} x {self.arrive_count}>" if self.num else f"{name}<{self.arrive_count}>"
 
     __repr__ = __str__
 
     def mangle(self) -> str:
-        return f"TLXM{self.arrive_count}N{self.num}"
+        return f"TLXM{self.arrive_count}N{self.num}{'T' if self.per_thread else ''}"
 
     def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
         out.append(self.ir_type)
@@ -108,7 +115,7 @@ def barrier_at(barriers: mbarrier, index: Any, semantic: Any) -> mbarrier:
     builder = typed_builder(semantic)
     type_ = _ir_type(builder, [1])
     handle = builder.create_memdesc_index(type_, barriers.handle, number.handle)
-    return mbarrier(handle, mbarrier_type(barriers.type.arrive_count, 0, type_))
+    return mbarrier(handle, mbarrier_type(barriers.type.arrive_count, 0, type_, barriers.type.per_thread))
 
 
 def require_barrier(name: str, argument: str, value: Any) -> mbarrier:
@@ -145,18 +152,47 @@ def alloc_barriers(num_barriers: Any, arrive_count: Any = 1, _semantic: Any = No
         UserError: An argument is no constant, or out of range.
     """
     name = "alloc_barriers"
+    count = bounded(name, "arrive_count", arrive_count, 1, _LIMIT)
+    return _allocate(name, num_barriers, count, _semantic)
+
+
+def _allocate(name: str, num_barriers: Any, count: int, semantic: Any, per_thread: bool = False) -> mbarrier:
     # Of 8 bytes each; no block has the shared memory for more.
     number = bounded(name, "num_barriers", num_barriers, 1, 1024)
-    count = bounded(name, "arrive_count", arrive_count, 1, _LIMIT)
-    blocks = _semantic.builder.options.num_ctas
+    blocks = semantic.builder.options.num_ctas
     if blocks != 1:
         raise refuse(name, "barriers of clusters are not supported", expected="num_ctas of 1", found=blocks)
-    builder = typed_builder(_semantic)
+    builder = typed_builder(semantic)
     type_ = _ir_type(builder, [number, 1])
-    barriers = mbarrier(builder.create_local_alloc(type_), mbarrier_type(count, number, type_))
+    barriers = mbarrier(builder.create_local_alloc(type_), mbarrier_type(count, number, type_, per_thread))
     for index in range(number):
-        one = barrier_at(barriers, index, _semantic)
-        typed_builder(_semantic).create_mbarrier_init(one.handle, count)
+        one = barrier_at(barriers, index, semantic)
+        typed_builder(semantic).create_mbarrier_init(one.handle, count)
+    return barriers
+
+
+@op(targets=NVIDIA_TMA)
+def alloc_warp_barrier(num_barriers: Any, num_warps: Any = 1, num_arrivals: Any = 1, _semantic: Any = None) -> mbarrier:
+    """Allocate barriers at which each thread arrives for itself, so that the warps of a task need not meet before.
+
+    Args:
+        num_barriers: How many, a constant.
+        num_warps: Warps whose threads arrive, a constant.
+        num_arrivals: How often each thread arrives in a phase, a constant.
+
+    Returns:
+        An array of barriers.
+
+    Raises:
+        UserError: An argument is no constant, or out of range.
+    """
+    name = "alloc_warp_barrier"
+    warps = bounded(name, "num_warps", num_warps, 1, 32)
+    arrivals = bounded(name, "num_arrivals", num_arrivals, 1, _LIMIT // (32 * warps))
+    barriers = _allocate(name, num_barriers, 32 * warps * arrivals, _semantic, per_thread=True)
+    # One thread initializes, and stock knows nothing of the others arriving.
+    builder = _semantic.builder
+    builder.create_tlx_local_barrier([builder.get_int32(0)])
     return barriers
 
 
@@ -174,6 +210,9 @@ def barrier_expect_bytes(bar: Any, size: Any, pred: Any = None, _semantic: Any =
     """
     name = "barrier_expect_bytes"
     barrier = require_barrier(name, "bar", bar)
+    if barrier.type.per_thread:
+        hint = "use a barrier of tlx.alloc_barriers for copies"
+        raise refuse(name, "one thread announces bytes for all", "bar", expected="mbarrier", found=barrier, hint=hint)
     count = bounded(name, "size", size, 1, _LIMIT)
     condition = predicate(name, pred, _semantic)
     typed_builder(_semantic).create_mbarrier_expect(barrier.handle, count, condition)
@@ -210,7 +249,7 @@ def barrier_wait(bar: Any, phase: Any, pred: Any = None, _semantic: Any = None) 
 def barrier_arrive(
     bar: Any, arrive_count: Any = 1, remote_cta_rank: Any = None, pred: Any = None, _semantic: Any = None
 ) -> None:
-    """Arrive at a barrier, once for all warps of the task.
+    """Arrive at a barrier, once for all warps of the task; at one of :func:`alloc_warp_barrier` with each thread.
 
     Args:
         bar: The barrier.
@@ -223,10 +262,13 @@ def barrier_arrive(
     """
     name = "barrier_arrive"
     barrier = require_barrier(name, "bar", bar)
-    count = bounded(name, "arrive_count", arrive_count, 1, barrier.type.arrive_count)
+    count = bounded(name, "arrive_count", arrive_count, 1, 1 if barrier.type.per_thread else barrier.type.arrive_count)
     unsupported(name, "remote_cta_rank", remote_cta_rank, None)
     condition = predicate(name, pred, _semantic)
-    typed_builder(_semantic).create_mbarrier_arrive(barrier.handle, count, condition)
+    if barrier.type.per_thread:
+        _semantic.builder.create_tlx_thread_arrive([barrier.handle, condition])
+    else:
+        typed_builder(_semantic).create_mbarrier_arrive(barrier.handle, count, condition)
 
 
 def _named_barrier(name: str, kind: int, bar: Any, num_threads: Any, semantic: Any) -> None:

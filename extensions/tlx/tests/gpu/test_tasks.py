@@ -182,6 +182,46 @@ def test_named_barriers_order_two_tasks(n):
 
 
 @triton.jit
+def by_threads(out, n):
+    cell = tlx.local_alloc((128,), tl.int32, 1)
+    full = tlx.alloc_warp_barrier(1, num_warps=4)
+    empty = tlx.alloc_warp_barrier(1, num_warps=2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(n):
+                tlx.barrier_wait(empty[0], (i & 1) ^ 1)
+                tlx.local_store(cell[0], tl.arange(0, 128) * i)
+                tlx.barrier_arrive(full[0])
+        with tlx.async_task(num_warps=2):
+            sums = tl.zeros((128,), tl.int32)
+            for i in range(n):
+                tlx.barrier_wait(full[0], i & 1)
+                sums += tlx.local_load(cell[0])
+                tlx.barrier_arrive(empty[0])
+            tl.store(out + tl.arange(0, 128), sums)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 101])
+def test_threads_arrive_one_by_one(n):
+    out = torch.full((128,), -1, device="cuda", dtype=torch.int32)
+    by_threads[(1,)](out, n)
+    assert torch.equal(out, torch.arange(128, device="cuda", dtype=torch.int32) * (n * (n - 1) // 2))
+
+
+@triton.jit
+def voted(out, n):
+    thread = tlx.thread_id(0)
+    tl.store(out, tlx.vote_ballot_sync(0xFFFFFFFF, thread > n))
+
+
+def test_votes():
+    out = torch.zeros((1,), device="cuda", dtype=torch.int32)
+    voted[(1,)](out, 3)
+    # Of the first warp, threads 4 to 31.
+    assert out.item() == -16
+
+
+@triton.jit
 def registers(threads, clocks):
     before = tlx.clock64()
     thread = tlx.thread_id(0)

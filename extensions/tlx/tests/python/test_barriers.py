@@ -54,6 +54,30 @@ def test_barriers_end_with_the_kernel(compiled, target):
 
 
 @triton.jit
+def by_threads(x, n):
+    done = tlx.alloc_warp_barrier(2, num_warps=2, num_arrivals=3)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(done[1], 0)
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=2):
+            for _ in range(3):
+                tlx.barrier_arrive(done[1], pred=n > 3)
+
+
+@pytest.mark.parametrize("target", TMA_TARGETS)
+def test_each_thread_arrives_at_a_warp_barrier(compiled, target):
+    ptx = compiled(by_threads, "x=*fp32, n=i32", target).asm["ptx"]
+    assert re.findall(r"mbarrier\.init\.shared::cta\.b64 \[%r\d+\], (\d+)", ptx) == [str(2 * 32 * 3)] * 2
+    # No thread of the task is chosen to arrive, and none waits for the others before.
+    (arrival,) = set(re.findall(r"@(%p\d+) mbarrier\.arrive\.shared::cta\.b64 _, \[%r\d+\];", ptx))
+    assert re.search(rf"setp\.\w+\.s32 \t{arrival}, %r\d+, [34];", ptx)
+    assert not re.search(r"bar\.sync \t?2, 64", ptx)
+    # The block meets between the initialization and the first arrival.
+    assert re.search(r"\tbar\.sync \t0", ptx[ptx.rindex("mbarrier.init") : ptx.index("mbarrier.try_wait")])
+
+
+@triton.jit
 def again(x, n):
     for i in range(n):
         barriers = tlx.alloc_barriers(1)
@@ -208,6 +232,15 @@ def wrong(x, n, CASE: tl.constexpr):
         tlx.barrier_arrive(one[0], 3)
     if CASE == "remote":
         tlx.barrier_arrive(one[0], 1, remote_cta_rank=0)
+    threads = tlx.alloc_warp_barrier(1)
+    if CASE == "no warps":
+        tlx.alloc_warp_barrier(1, num_warps=33)
+    if CASE == "too many arrivals":
+        tlx.alloc_warp_barrier(1, 32, num_arrivals=1024)
+    if CASE == "bytes of threads":
+        tlx.barrier_expect_bytes(threads[0], 16)
+    if CASE == "arrivals of threads":
+        tlx.barrier_arrive(threads[0], 2)
     if CASE == "id":
         tlx.named_barrier_wait(16, 128)
     if CASE == "threads":
@@ -250,6 +283,17 @@ def wrong(x, n, CASE: tl.constexpr):
         ("run-time bytes", "bytes(one[0], n)", "not a constant", "barrier_expect_bytes, argument size", "", ""),
         ("arrivals", "one[0], 3", "out of range", "barrier_arrive, argument arrive_count", "1 to 2", "3"),
         ("remote", "remote_cta_rank=0", "not supported", "barrier_arrive, argument remote_cta_rank", "None", "0"),
+        ("no warps", "num_warps=33", "out of range", "alloc_warp_barrier, argument num_warps", "1 to 32", "33"),
+        ("too many arrivals", "1024", "out of range", "alloc_warp_barrier, argument num_arrivals", "1 to 1023", "1024"),
+        (
+            "bytes of threads",
+            "16",
+            "one thread announces",
+            "barrier_expect_bytes, argument bar",
+            "",
+            "warp_barrier<32>",
+        ),
+        ("arrivals of threads", "2", "out of range", "barrier_arrive, argument arrive_count", "1 to 1", "2"),
         ("id", "wait(16, 128)", "out of range", "named_barrier_wait, argument bar", "0 to 15", "16"),
         ("threads", "(9, 100)", "out of range", "named_barrier_arrive, argument num_threads", "in steps of 32", "100"),
         ("run-time id", "(n, 128)", "not a constant integer", "named_barrier_arrive, argument bar", "", ""),
@@ -270,6 +314,8 @@ def test_mistakes_are_errors_at_their_line(refused, case, line, message, where, 
 def on_any_target(x, OP: tl.constexpr):
     if OP == "alloc_barriers":
         tlx.alloc_barriers(1)
+    if OP == "alloc_warp_barrier":
+        tlx.alloc_warp_barrier(1)
     if OP == "named_barrier_wait":
         tlx.named_barrier_wait(9, 128)
     if OP == "named_barrier_arrive":
@@ -292,6 +338,7 @@ def on_any_target(x, OP: tl.constexpr):
     ("op", "target", "targets"),
     [
         ("alloc_barriers", "cuda:80", "cuda:90, cuda:100"),
+        ("alloc_warp_barrier", "cuda:80", "cuda:90, cuda:100"),
         ("barrier_wait", "cuda:80", "cuda:90, cuda:100"),
         ("barrier_arrive", "hip:gfx942", "cuda:90, cuda:100"),
         ("barrier_expect_bytes", "hip:gfx950", "cuda:90, cuda:100"),

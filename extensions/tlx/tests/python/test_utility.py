@@ -52,7 +52,49 @@ def test_clusters(compiled, target):
 
 
 @triton.jit
+def votes(x, n):
+    thread = tlx.thread_id(0)
+    tl.store(x + thread, tlx.vote_ballot_sync(0xFFFFFFFF, thread > n))
+    tl.store(x, tlx.vote_ballot_sync(3, n))
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
+def test_votes(compiled, target):
+    result = compiled(votes, "x=*i32, n=i32", target)
+    assert re.findall(r"vote\.sync\.ballot\.b32 \t%r\d+, %p\d+, (-?\d+);", result.asm["ptx"]) == ["-1", "3"]
+    (attributes,) = re.findall(r"declare i32 @llvm\.nvvm\.vote\.ballot\.sync\(i32, i1\) #(\d+)", result.asm["llir"])
+    assert re.search(rf"^attributes #{attributes} = {{ convergent ", result.asm["llir"], re.MULTILINE)
+
+
+@triton.jit
+def facts(x, desc, n):
+    tile = tlx.local_alloc((64, 64), tlx.dtype_of(desc), 1)
+    tl.static_assert(tlx.dtype_of(x) == tl.float32)
+    tl.static_assert(tlx.dtype_of(tile[0]) == tl.bfloat16)
+    tl.static_assert(tlx.dtype_of(tl.load(x + tl.arange(0, 4))) == tl.float32)
+    tl.static_assert(tlx.dtype_of(n) == tl.int32)
+    tl.store(x, tlx.size_of(tlx.dtype_of(x)) * 10 + tlx.size_of(tl.float8e5))
+
+
+def test_facts_about_types_are_constants(compiled):
+    text = compiled(facts, "x=*fp32, desc=tensordesc<bf16[64, 64]>, n=i32").asm["ttir"]
+    assert "4.100000e+01 : f32" in text
+
+
+@triton.jit
 def axes(x, n, CASE: tl.constexpr):
+    if CASE == "no type":
+        tl.store(x, tlx.size_of(4))
+    if CASE == "part of a byte":
+        tl.store(x, tlx.size_of(tl.int1))
+    if CASE == "no elements":
+        tl.static_assert(tlx.dtype_of(CASE) == tl.int32)
+    if CASE == "no voters":
+        tl.store(x, tlx.vote_ballot_sync(0, n > 3))
+    if CASE == "run-time voters":
+        tl.store(x, tlx.vote_ballot_sync(n, n > 3))
+    if CASE == "votes of a tensor":
+        tl.store(x, tlx.vote_ballot_sync(1, tl.arange(0, 4) > 3))
     if CASE == "axis":
         tl.store(x, tlx.thread_id(3))
     if CASE == "run-time axis":
@@ -68,6 +110,13 @@ def axes(x, n, CASE: tl.constexpr):
 @pytest.mark.parametrize(
     ("case", "target", "message", "where", "expected", "found"),
     [
+        ("no type", "cuda:90", "not a type of whole bytes", "size_of, argument dtype", "a type", "4"),
+        ("part of a byte", "cuda:80", "not a type of whole bytes", "size_of, argument dtype", "a type", "int1"),
+        ("no elements", "hip:gfx942", "has no elements", "dtype_of, argument value", "a value", "constexpr"),
+        ("no voters", "cuda:90", "out of range", "vote_ballot_sync, argument mask", "1 to 4294967295", "0"),
+        ("run-time voters", "cuda:90", "not a constant", "vote_ballot_sync, argument mask", "a number known", ""),
+        ("votes of a tensor", "cuda:90", "not a scalar", "vote_ballot_sync, argument pred", "a scalar", ""),
+        ("no voters", "hip:gfx950", "the target lacks", "vote_ballot_sync", "cuda:80, cuda:90, cuda:100", "hip:gfx950"),
         ("axis", "cuda:90", "no such value", "thread_id, argument axis", "0, 1, 2", "3"),
         ("run-time axis", "cuda:90", "no such value", "thread_id, argument axis", "0, 1, 2", "a value of type int32"),
         ("rank", "cuda:80", "the target lacks", "cluster_cta_rank", "cuda:90, cuda:100", "cuda:80"),
@@ -80,5 +129,5 @@ def test_mistakes_are_errors_at_their_line(refused, case, target, message, where
     text = refused(axes, "x=*i32, n=i32", target, CASE=case)
     assert message in text
     assert f"where: tlx.{where}\n" in text
-    assert f"expected: {expected}\n" in text
+    assert f"expected: {expected}" in text
     assert f"found: {found}" in text

@@ -39,6 +39,15 @@ void buildAsyncDescriptorPrefetch(TritonOpBuilder &builder, std::vector<mlir::Va
 /// Reads the special register that `values[1]` names.
 void buildReadRegister(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Collects the condition `values[2]` of the threads in the mask `values[1]` of each warp.
+void buildVoteBallot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Lets each thread for which the condition `values[2]` holds arrive at the barrier `values[1]`.
+void buildThreadArrive(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Lets all threads see what each of them stored to shared memory.
+void buildLocalBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 /// Waits (`values[1]` is 0) or arrives (1) at the named barrier `values[2]` of `values[3]` threads.
 void buildNamedBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
