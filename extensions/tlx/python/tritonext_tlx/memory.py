@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -222,9 +223,21 @@ def local_trans(buffer: Any, dims: Any = (1, 0), _semantic: Any = None) -> buffe
         )
     builder = typed_builder(_semantic)
     handle = builder.create_memdesc_trans(buffer.handle, order)
-    layout = builder.get_gluon_layout_from_memdesc(handle)
+    layout = _permuted(kind.layout, order) or builder.get_gluon_layout_from_memdesc(handle)
     alloc = [kind.alloc_shape[dimension] for dimension in order]
     return _wrap(handle, kind.element_ty, [kind.shape[dimension] for dimension in order], 0, layout, alloc)
+
+
+def _permuted(layout: Any, order: list[int]) -> Any:
+    """Return the layout of a permuted view, or None for one that only the compiler knows.
+
+    Asking the compiler makes it hold on to Python classes until the process ends, which it then reports as a leak.
+    """
+    if isinstance(layout, SwizzledSharedLayout):
+        return dataclasses.replace(layout, order=[order.index(dimension) for dimension in layout.order])
+    if isinstance(layout, NVMMASharedLayout) and order == [1, 0]:
+        return dataclasses.replace(layout, transposed=not layout.transposed)
+    return layout if order == sorted(order) else None
 
 
 @op()

@@ -119,6 +119,41 @@ def test_accumulator_stays_in_its_registers(compiled):
     assert re.search(r"arith.mulf .* tensor<64x64xf32, #mma", inside)
 
 
+@triton.jit
+def dot_of_buffers(a, b, c, n):
+    """tl.dot on values from buffers that loops carry, and a reduction of its result."""
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    left, right = tlx.local_alloc((64, 64), tl.float16, 2), tlx.local_alloc((64, 64), tl.float16, 2)
+    tlx.local_store(left[0], tl.load(a + o))
+    tlx.local_store(right[0], tl.load(b + o))
+    acc = tl.zeros((64, 64), tl.float32)
+    x, y = left[0], right[0]
+    for i in range(n):
+        acc = tl.dot(tlx.local_load(x), tlx.local_load(tlx.local_trans(y)), acc)
+        x, y = left[(i + 1) % 2], right[(i + 1) % 2]
+        tlx.local_store(x, tl.load(a + i * 4096 + o))
+        tlx.local_store(y, tl.load(b + i * 4096 + o))
+    tl.store(c + o, tl.exp(acc - tl.max(acc, 1)[:, None]))
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "instruction"),
+    [
+        ("cuda:80", "ptx", "mma.sync.aligned.m16n8k16"),
+        ("cuda:90", "ptx", "wgmma.mma_async.sync.aligned.m64n64k16"),
+        ("cuda:100", "ptx", "tcgen05.mma"),
+        ("hip:gfx942", "amdgcn", "v_mfma_f32_"),
+        ("hip:gfx950", "amdgcn", "v_mfma_f32_"),
+    ],
+)
+def test_dot_of_the_language_on_buffers(compiled, target, kind, instruction):
+    code = compiled(dot_of_buffers, "a=*fp16:16, b=*fp16:16, c=*fp32:16, n=i32", target, {"num_stages": 3}).asm
+    assert instruction in code[kind]
+    # The prefetching of stock would read the buffer of the next step before it is written.
+    loop = code["ttgir"].split("scf.for")[1]
+    assert loop.index("ttg.local_load") < loop.index("ttg.local_store")
+
+
 def load_example():
     spec = importlib.util.spec_from_file_location("gemm_pipelined", EXAMPLE)
     module = importlib.util.module_from_spec(spec)

@@ -14,6 +14,7 @@ tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not inst
 
 PLAIN = tl.constexpr(SwizzledSharedLayout(1, 1, 1, [0]))
 COLUMNS = tl.constexpr(SwizzledSharedLayout(1, 1, 1, [0, 1]))
+DEEP = tl.constexpr(SwizzledSharedLayout(1, 1, 1, [2, 1, 0]))
 WIDE = tl.constexpr(NVMMASharedLayout(64, 16, 2))
 SIGNATURE = "x=*fp16:16, y=*fp16:16, at=*i32:16, n=i32"
 
@@ -47,6 +48,24 @@ def views(x, y, at, n, NUM: tl.constexpr):
     tl.store(y + 8192 + tl.arange(0, 4096), flat)
     tl.store((y + 12288).to(tl.pointer_type(tl.int32)) + offsets(64, 32), words)
     tl.store((y + 16384).to(tl.pointer_type(tl.int16)) + o, same)
+
+
+@triton.jit
+def turned(x, y, at, n, NUM: tl.constexpr):
+    """A slice of a permuted view needs the layout of that view."""
+    o = offsets(64, 64)
+    slot = tlx.local_alloc((64, 64), tl.float16)[0]
+    tlx.local_store(slot, tl.load(x + o))
+    plain = tlx.local_alloc((64, 64), tl.float16, layout=COLUMNS)[0]
+    tlx.local_store(plain, tl.load(x + o))
+    deep = tlx.local_alloc((16, 16, 16), tl.float16, layout=DEEP)[0]
+    tlx.local_store(deep, tl.reshape(tl.load(x + tl.arange(0, 4096)), (16, 16, 16)))
+    total = tlx.local_load(tlx.local_slice(tlx.local_trans(slot), (32, 0), (32, 64)))
+    total += tlx.local_load(tlx.local_slice(tlx.local_trans(plain), (32, 0), (32, 64)))
+    total += tlx.local_load(tlx.local_slice(tlx.local_trans(tlx.local_trans(slot)), (32, 0), (32, 64)))
+    tl.store(y + offsets(32, 64), total)
+    part = tlx.local_slice(tlx.local_trans(deep, (2, 0, 1)), (0, 0, 8), (16, 16, 8))
+    tl.store(y + 2048 + tl.arange(0, 2048), tl.reshape(tlx.local_load(part), (2048,)))
 
 
 @triton.jit
@@ -92,7 +111,7 @@ def load_before_loop(x, y, at, n, NUM: tl.constexpr):
     tl.store(y + o, total)
 
 
-KERNELS = [round_trip, views, indexed, passed_around, load_before_loop]
+KERNELS = [round_trip, views, turned, indexed, passed_around, load_before_loop]
 
 
 @pytest.mark.parametrize("target", TARGETS)
