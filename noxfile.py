@@ -9,6 +9,13 @@ from collections.abc import Callable
 
 import nox
 
+if sys.version_info < (3, 11):  # noqa: UP036
+    # What is imported below would fail on a module of the standard library, before nox or pip could say why.
+    sys.exit(
+        f"expected Python 3.11 or later, got {'.'.join(map(str, sys.version_info[:3]))} ({sys.executable})\n"
+        "  hint: make the environment anew with such a Python: python3.11 -m venv --clear .venv"
+    )
+
 ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT / "ci"))
 
