@@ -100,7 +100,7 @@ class Specialization:
         """Return Triton's compile source.
 
         Raises:
-            UserError: An argument is unknown or has neither a type nor a value.
+            UserError: An argument is unknown, has neither a type nor a value, or has a type that Triton does not know.
         """
         names = self.fn.arg_names
         where = f"kernel {self.fn.__name__}"
@@ -121,6 +121,15 @@ class Specialization:
             if parameter.is_constexpr and parameter.has_default
         }
         constexprs.update(self.constexprs)
+        for name, argument in self.signature.items():
+            if name not in constexprs and not _is_type(argument.type):
+                raise UserError(
+                    "an argument has an unknown type",
+                    where=f"{where}, argument {name}",
+                    expected="i1, i8, i16, i32, i64, u8, u16, u32, u64, fp16, bf16, fp32, fp64, fp8e4nv, fp8e5, one of"
+                    " them after * for a pointer, or one like tensordesc<fp16[64,32]>",
+                    found=repr(argument.type),
+                )
         signature = {name: "constexpr" if name in constexprs else self.signature[name].type for name in names}
         return ast_source(self.fn, signature, constexprs, self.attrs)
 
@@ -128,13 +137,25 @@ class Specialization:
         """Compile for ``target``, with ``overrides`` applied as by :meth:`override`.
 
         Raises:
-            UserError: An argument is unknown or has neither a type nor a value.
+            UserError: As :meth:`source`.
             OptionError: The target or a compile option is unknown, or an option has an unusable value.
         """
         chosen = self.override(**overrides) if overrides else self
         chip = parse_target(target) if isinstance(target, str) else target
         check_options(chip, chosen.options, f"kernel {self.fn.__name__}", self.fn.arg_names)
         return triton.compile(chosen.source(), target=chip, options=dict(chosen.options))
+
+
+def _is_type(text: str) -> bool:
+    """Return whether a kernel can have an argument of this type."""
+    try:
+        parsed = triton.language.str_to_ty(text, None)
+    except Exception:
+        # Triton looks names up and splits texts without a check of its own.
+        return False
+    # MLIR ends the process on a pointer to a pointer.
+    pointer = triton.language.pointer_type
+    return not (isinstance(parsed, pointer) and isinstance(parsed.element_ty, pointer))
 
 
 def check_options(target: GPUTarget, options: Mapping[str, Any], where: str, arguments: Iterable[str] = ()) -> None:

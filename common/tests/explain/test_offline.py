@@ -88,6 +88,22 @@ def test_missing_and_unknown_arguments_are_named():
     assert error.value.hint == "write 'factor'"
 
 
+@pytest.mark.parametrize(
+    "text", ["*f16", "fp16*", "int32", "*", "**fp16", "*k*fp16", "tensordesc<fp16>", "*fp16;n=i32"]
+)
+def test_an_unknown_type_is_refused(text):
+    kernel = Specialization(scale, {**KERNEL.signature, "x": Argument(text)}, KERNEL.constexprs)
+    with pytest.raises(UserError, match="an argument has an unknown type") as error:
+        kernel.compile("cuda:90")
+    assert error.value.where == "kernel scale, argument x"
+    assert error.value.found == repr(text)
+
+
+def test_the_type_of_a_constant_is_not_looked_at():
+    kernel = Specialization(scale, {**KERNEL.signature, "factor": Argument("any")}, {"BLOCK": 1024, "factor": 2.0})
+    assert "tensor<1024xf32" in kernel.compile("cuda:90").asm["ttir"]
+
+
 def test_an_unusable_compile_option_is_refused():
     with pytest.raises(OptionError, match="a compile option has an unusable value") as error:
         KERNEL.compile("cuda:90", num_warps=3)
