@@ -132,6 +132,7 @@ class PassRef:
                 "the name of a pass is malformed",
                 expected="an extension pass such as layout_localize_stores, or a stock pass such as ttgpuir.prefetch",
                 found=repr(self.name),
+                hint=self._spelling(),
             )
         if self.stock and self.options:
             raise PipelineError(
@@ -147,6 +148,11 @@ class PassRef:
                 found=repr(self.args),
                 hint="pass options={…}",
             )
+
+    def _spelling(self) -> str | None:
+        """Return how to write a malformed name that is the flag of a pass, as `tritonext explain` prints it."""
+        name = self.name.replace("-", "_") if isinstance(self.name, str) else ""
+        return f"write {name!r}" if _EXTENSION_PASS.fullmatch(name) else None
 
     @property
     def stock(self) -> bool:

@@ -70,6 +70,12 @@ def test_malformed_pass_is_refused(arguments, message):
         PassRef(**arguments)
 
 
+def test_the_flag_of_a_pass_is_no_name_but_hints_at_it():
+    with pytest.raises(PipelineError, match="the name of a pass is malformed") as caught:
+        PassRef("layout-localize-stores")
+    assert caught.value.hint == "write 'layout_localize_stores'"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
