@@ -22,9 +22,15 @@ def activate(triton: ModuleType | None = None) -> None:
     """
     from . import activation, env
 
-    specs = activation.parse_specs(env.get("TRITONEXT_ENABLE"))
-    if specs:
-        activation.enable(*specs)
+    value = env.get("TRITONEXT_ENABLE")
+    try:
+        specs = activation.parse_specs(value)
+        if specs:
+            activation.enable(*specs)
+    except Exception as error:
+        # Nothing else in the traceback says that the script's own `import triton` asked for an extension.
+        error.add_note(f"  from the environment: TRITONEXT_ENABLE={value}")
+        raise
 
 
 _import_hook.when_imported("triton", activate)

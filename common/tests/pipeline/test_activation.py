@@ -400,6 +400,7 @@ def test_mistake_in_the_variable_is_an_error_of_the_import(value, error):
     assert done.returncode == 1
     assert "imported" not in done.stdout
     assert error in done.stderr
+    assert f"from the environment: TRITONEXT_ENABLE={value}" in done.stderr
 
 
 def test_empty_variable_activates_nothing():
