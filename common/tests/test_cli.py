@@ -69,6 +69,14 @@ def test_errors_are_rendered_and_end_with_1():
     assert done.stderr.startswith("error: the input cannot be read\n  where: /no/such/file.mlir\n")
 
 
+def test_a_missing_toolchain_is_an_error_like_the_others(tmp_path):
+    environment = {"TRITONEXT_CACHE_DIR": str(tmp_path), "TRITONEXT_LLVM_PREFIX": "", "MLIR_DIR": ""}
+    done = run("toolchain", "--offline", environment=environment)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert done.stderr.startswith("error: no usable LLVM headers and mlir-tblgen")
+    assert "hint: run `tritonext toolchain` with a network" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

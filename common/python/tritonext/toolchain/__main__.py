@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.cmake:
             cache.atomic_write(options.cmake.absolute(), toolchain.to_cmake())
     except TritonextError as error:
-        print(render(error), file=sys.stderr)
+        print(f"error: {render(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted; what was not complete has been removed", file=sys.stderr)
