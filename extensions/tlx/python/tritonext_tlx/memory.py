@@ -86,7 +86,13 @@ def _check_layout(name: str, value: Any, rank: int) -> Any:
 
 @op()
 def local_alloc(
-    shape: Any, dtype: Any, num: Any = 1, storage: Any = storage_kind.smem, layout: Any = None, _semantic: Any = None
+    shape: Any,
+    dtype: Any,
+    num: Any = 1,
+    storage: Any = storage_kind.smem,
+    reuse: Any = None,
+    layout: Any = None,
+    _semantic: Any = None,
 ) -> buffered_tensor:
     """Allocate ``num`` equal buffers in shared memory.
 
@@ -97,6 +103,8 @@ def local_alloc(
         dtype: Type of the elements.
         num: How many.
         storage: ``tlx.storage_kind.smem``.
+        reuse: A buffer whose memory to use from its start, instead of new memory. Both are valid; what is stored to one
+            overwrites the other.
         layout: A shared layout of ``triton.experimental.gluon.language``; chosen from shape and type when None.
 
     Raises:
@@ -122,8 +130,40 @@ def local_alloc(
         chosen = _check_layout(name, chosen, len(sizes))
     builder = typed_builder(_semantic)
     whole = [count, *sizes]
-    handle = builder.create_local_alloc(_descriptor(builder, element, whole, chosen, whole))
+    descriptor = _descriptor(builder, element, whole, chosen, whole)
+    base = constant(reuse)
+    if base is None:
+        handle = builder.create_local_alloc(descriptor)
+    else:
+        _check_reuse(name, base, math.prod(whole) * element.primitive_bitwidth // 8, chosen)
+        handle = builder.create_memdesc_reinterpret(descriptor, base.handle)
     return _wrap(handle, element, sizes, count, chosen, sizes)
+
+
+def _check_reuse(name: str, base: Any, size: int, layout: Any) -> None:
+    kind = require_buffer(name, "reuse", base).type
+    _check_whole(name, kind)
+    there = kind.slot_bytes * max(kind.num, 1)
+    if size > there:
+        raise refuse(name, "the buffer is too small to be reused", "reuse", expected=f"{size} bytes", found=there)
+    _check_alignment(name, "reuse", kind, layout)
+
+
+def _check_alignment(name: str, argument: str, kind: buffered_tensor_type, layout: Any) -> None:
+    if (needed := _alignment(layout)) > (there := _alignment(kind.layout)):
+        raise refuse(
+            name,
+            "the buffer is not aligned for the layout of the view",
+            argument,
+            expected=f"a multiple of {needed} bytes",
+            found=there,
+            hint="give the buffer the wider of both layouts, or the view a plain one",
+        )
+
+
+def _alignment(layout: Any) -> int:
+    """Return the alignment of a buffer with a layout; a swizzle repeats after eight rows."""
+    return 8 * layout.swizzle_byte_width if isinstance(layout, NVMMASharedLayout) else getattr(layout, "alignment", 16)
 
 
 @op()
@@ -304,6 +344,7 @@ def local_reinterpret(
         chosen = default_layout(sizes, element, target_of(_semantic))
     else:
         chosen = _check_layout(name, chosen, len(sizes))
+    _check_alignment(name, "buffer", kind, chosen)
     builder = typed_builder(_semantic)
     handle = builder.create_memdesc_reinterpret(_descriptor(builder, element, sizes, chosen, sizes), buffer.handle)
     return _wrap(handle, element, sizes, 0, chosen, sizes)

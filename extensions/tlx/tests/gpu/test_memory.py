@@ -95,6 +95,25 @@ def test_stores_through_views():
 
 
 @triton.jit
+def reused(x, y, z):
+    ring = tlx.local_alloc((64, 64), tl.float16, 2)
+    tlx.local_store(ring[0], tl.load(x + tile(64, 64)))
+    first = tlx.local_load(ring[0])
+    words = tlx.local_alloc((64, 64), tl.int16, reuse=ring)[0]
+    tlx.local_store(words, first.to(tl.int16))
+    tl.store(y + tile(64, 64), first)
+    tl.store(z + tile(64, 64), tlx.local_load(ring[0]))
+
+
+def test_reused_memory():
+    x = torch.randint(-9, 9, (64, 64), device="cuda").half()
+    y, z = torch.empty_like(x), torch.empty_like(x)
+    reused[(1,)](x, y, z)
+    assert torch.equal(y, x)
+    assert torch.equal(z.view(torch.int16), x.to(torch.int16))
+
+
+@triton.jit
 def indexed(x, index, gathered, scattered, AXIS: tl.constexpr):
     slots = tlx.local_alloc((64, 32), tl.float32, 2)
     at = tl.load(index + tile(64, 32))

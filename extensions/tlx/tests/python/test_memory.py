@@ -69,6 +69,17 @@ def turned(x, y, at, n, NUM: tl.constexpr):
 
 
 @triton.jit
+def reused(x, y, at, n, NUM: tl.constexpr):
+    o = offsets(64, 64)
+    ring = tlx.local_alloc((64, 64), tl.float16, 3)
+    tlx.local_store(ring[0], tl.load(x + o))
+    first = tlx.local_load(ring[0])
+    words = tlx.local_alloc((64, 64), tl.int32, reuse=ring)[0]
+    tlx.local_store(words, tl.load(at + o))
+    tl.store(y + o, first + tlx.local_load(ring[0]))
+
+
+@triton.jit
 def indexed(x, y, at, n, NUM: tl.constexpr):
     o = offsets(64, 64)
     ring = tlx.local_alloc((64, 64), tl.float16, 2)
@@ -111,7 +122,7 @@ def load_before_loop(x, y, at, n, NUM: tl.constexpr):
     tl.store(y + o, total)
 
 
-KERNELS = [round_trip, views, turned, indexed, passed_around, load_before_loop]
+KERNELS = [round_trip, views, turned, reused, indexed, passed_around, load_before_loop]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -144,6 +155,13 @@ def test_views_move_no_data(compiled):
     assert f"ttg.memdesc_reshape {slot} :" in text
     assert text.count(f"ttg.memdesc_reinterpret {slot} :") == 2
     assert text.count("ttg.local_store") == 1
+
+
+def test_reused_memory_is_ordered_and_counted_once(compiled):
+    result = compiled(reused, SIGNATURE, NUM=1)
+    assert result.metadata.shared == 3 * 64 * 64 * 2
+    # Before the load, before the store to the same memory, and before the load of that.
+    assert result.asm["ptx"].count("bar.sync") == 3
 
 
 def test_index_ops_have_their_axis(compiled):
@@ -278,6 +296,16 @@ def wrong(x, y, at, n, WHAT: tl.constexpr):
         tlx.local_reshape(tlx.local_slice(ring[0], (0, 0), (64, 32)), (2048,))
     if WHAT == "reinterpret":
         tlx.local_reinterpret(ring[0], tl.float32)
+    if WHAT == "reuse size":
+        tlx.local_alloc((64, 64), tl.float32, 2, reuse=ring)
+    if WHAT == "reuse alignment":
+        tlx.local_alloc((64, 64), tl.float16, reuse=tlx.local_alloc((4096,), tl.float16))
+    if WHAT == "reuse slice":
+        tlx.local_alloc((32, 32), tl.float16, reuse=tlx.local_slice(ring[0], (0, 0), (64, 32)))
+    if WHAT == "reuse type":
+        tlx.local_alloc((64, 64), tl.float16, reuse=n)
+    if WHAT == "reinterpret alignment":
+        tlx.local_reinterpret(tlx.local_alloc((4096,), tl.float16)[0], tl.float16, (64, 64))
     if WHAT == "token":
         tlx.local_load(ring[0], n)
     if WHAT == "gather axis":
@@ -322,6 +350,11 @@ def wrong(x, y, at, n, WHAT: tl.constexpr):
         ("reshape", "the shapes have different numbers of elements\n  where: tlx.local_reshape, argument shape"),
         ("reshape slice", "the buffer is a slice, whose elements are not contiguous\n  where: tlx.local_reshape"),
         ("reinterpret", "the view has another number of bytes than the buffer\n  where: tlx.local_reinterpret"),
+        ("reuse size", "the buffer is too small to be reused\n  where: tlx.local_alloc, argument reuse"),
+        ("reuse alignment", "the buffer is not aligned for the layout of the view\n  where: tlx.local_alloc"),
+        ("reuse slice", "the buffer is a slice, whose elements are not contiguous\n  where: tlx.local_alloc"),
+        ("reuse type", "an argument is not a buffer\n  where: tlx.local_alloc, argument reuse"),
+        ("reinterpret alignment", "the buffer is not aligned for the layout of the view\n  where: tlx.local_reinter"),
         ("token", "an argument is not a token\n  where: tlx.local_load, argument token"),
         ("gather axis", "the axis is out of range\n  where: tlx.local_gather, argument axis"),
         ("gather rank", "the index has another rank than the buffer\n  where: tlx.local_gather, argument index"),
