@@ -11,7 +11,7 @@ np = pytest.importorskip("numpy")
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
 
 from tritonext.errors import UserError  # noqa: E402
-from tritonext.testing import run_python  # noqa: E402
+from tritonext.testing import kernels, run_python  # noqa: E402
 from tritonext_tlx.simulator import Descriptor, Typed, UnsupportedOperation, simulate  # noqa: E402
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
@@ -121,6 +121,116 @@ def test_a_kernel_without_tlx(seed):
     value = 2 * x.astype(np.float64) + y
     np.testing.assert_allclose(z[:n], np.maximum(value, 0), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(z[n:], [value.sum(), value.max()], rtol=1e-3, atol=1e-4)
+
+
+@triton.jit
+def attention(q, k, v, out, scale, n, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, STAGES: tl.constexpr):
+    """One task loads keys and values, two compute a block of queries each."""
+    q_tile = tlx.local_alloc((BM, D), tl.bfloat16, 2)
+    k_tiles = tlx.local_alloc((BN, D), tl.bfloat16, STAGES)
+    v_tiles = tlx.local_alloc((BN, D), tl.bfloat16, STAGES)
+    q_full = tlx.alloc_barriers(2)
+    k_full, v_full = tlx.alloc_barriers(STAGES), tlx.alloc_barriers(STAGES)
+    k_empty, v_empty = tlx.alloc_barriers(STAGES, arrive_count=2), tlx.alloc_barriers(STAGES, arrive_count=2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in tl.static_range(2):
+                tlx.barrier_expect_bytes(q_full[i], BM * D * 2)
+                tlx.async_descriptor_load(q, q_tile[i], [(tl.program_id(0) * 2 + i) * BM, 0], q_full[i])
+            for start in tl.range(0, n, BN):
+                slot, phase = tlx.get_bufidx_phase(start // BN, STAGES)
+                tlx.barrier_wait(k_empty[slot], phase ^ 1)
+                tlx.barrier_expect_bytes(k_full[slot], BN * D * 2)
+                tlx.async_descriptor_load(k, k_tiles[slot], [start, 0], k_full[slot])
+                tlx.barrier_wait(v_empty[slot], phase ^ 1)
+                tlx.barrier_expect_bytes(v_full[slot], BN * D * 2)
+                tlx.async_descriptor_load(v, v_tiles[slot], [start, 0], v_full[slot])
+        with tlx.async_task(num_warps=4, replicate=2):
+            block: tl.constexpr = tlx.async_task_replica_id()
+            top = tl.full((BM,), float("-inf"), tl.float32)
+            total = tl.zeros((BM,), tl.float32)
+            acc = tl.zeros((BM, D), tl.float32)
+            tlx.barrier_wait(q_full[block], 0)
+            for start in tl.range(0, n, BN):
+                slot, phase = tlx.get_bufidx_phase(start // BN, STAGES)
+                tlx.barrier_wait(k_full[slot], phase)
+                scores = tlx.async_dot(q_tile[block], tlx.local_trans(k_tiles[slot]))
+                scores = tlx.async_dot_wait(0, scores) * (scale * 1.4426950408889634)
+                tlx.barrier_arrive(k_empty[slot])
+                higher = tl.maximum(top, tl.max(scores, 1))
+                weights = tl.math.exp2(scores - higher[:, None])
+                shrink = tl.math.exp2(top - higher)
+                total = total * shrink + tl.sum(weights, 1)
+                acc *= shrink[:, None]
+                top = higher
+                tlx.barrier_wait(v_full[slot], phase)
+                acc = tlx.async_dot(weights.to(tl.bfloat16), v_tiles[slot], acc)
+                acc = tlx.async_dot_wait(0, acc)
+                tlx.barrier_arrive(v_empty[slot])
+            at = (tl.program_id(0) * 2 + block) * BM + tl.arange(0, BM)
+            tl.store(out + at[:, None] * D + tl.arange(0, D)[None, :], acc / total[:, None])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_attention_of_tasks(seed):
+    n, d = 128, 32
+    q, k, v = (Typed.bfloat16(random(n, d, seed=3 * seed + i, dtype=np.float32)) for i in range(3))
+    out = np.full((n, d), np.nan, np.float32)
+    tiles = [Descriptor(array, [32, d]) for array in (q, k, v)]
+    simulate(attention, (2,), *tiles, out, 0.2, n, BM=32, BN=32, D=d, STAGES=2, seed=seed)
+    x, y, z = (array.numbers().astype(np.float64) for array in (q, k, v))
+    weights = np.exp(0.2 * x @ y.T)
+    np.testing.assert_allclose(out, weights @ z / weights.sum(1, keepdims=True), rtol=2e-2, atol=4e-3)
+
+
+def softmax():
+    x, y = random(5, 100), np.zeros((5, 100), np.float16)
+    simulate(kernels.softmax, (5,), x, y, 100, BLOCK=128)
+    weights = np.exp(x.astype(np.float64))
+    return y, weights / weights.sum(1, keepdims=True)
+
+
+def layer_norm():
+    x, y = Typed.bfloat16(random(4, 100)), Typed.bfloat16(np.zeros((4, 100)))
+    weight, bias, mean, scale = (random(size, seed=size, dtype=np.float32) for size in (100, 100, 4, 4))
+    simulate(kernels.layer_norm, (4,), x, y, weight, bias, mean, scale, 100, 1e-5, BLOCK=128)
+    given = x.numbers().astype(np.float64)
+    centered = given - given.mean(1, keepdims=True)
+    return y.numbers(), centered / np.sqrt(given.var(1, keepdims=True) + 1e-5) * weight + bias
+
+
+def gemm_silu():
+    a, b, bias = (Typed.bfloat16(random(*shape)) for shape in ((128, 64), (64, 128), (128,)))
+    c = Typed.bfloat16(np.zeros((128, 128)))
+    simulate(kernels.gemm, (4,), a, b, c, bias, 128, 128, 64, BM=64, BN=64, BK=32, EPILOGUE="silu")
+    given = product(a.numbers(), b.numbers()) + bias.numbers()
+    return c.numbers(), given / (1 + np.exp(-given))
+
+
+def gemm_persistent():
+    a, b, c = random(128, 64), random(64, 128, seed=1), np.zeros((128, 128), np.float16)
+    simulate(kernels.gemm_persistent, (2,), a, b, c, 128, 128, 64, BM=64, BN=64, BK=32, PROGRAMS=2)
+    return c, product(a, b)
+
+
+def sort_rows():
+    x, y = random(4, 64, dtype=np.float32), np.zeros((4, 64), np.float32)
+    simulate(kernels.sort_rows, (2,), x, y, 64, BM=2, BLOCK=64)
+    return y, np.sort(x, 1)
+
+
+def cumulative_sum():
+    x, y = random(32, 64, dtype=np.float32), np.zeros((32, 64), np.float32)
+    simulate(kernels.cumulative_sum, (1, 1), x, y, 64, BM=32, BN=64, AXIS=1)
+    return y, np.cumsum(x.astype(np.float64), 1)
+
+
+@pytest.mark.parametrize("run", [softmax, layer_norm, gemm_silu, gemm_persistent, sort_rows, cumulative_sum])
+def test_kernels_of_the_corpus(run):
+    out, reference = run()
+    # Half a unit in the last place of bfloat16 is 2**-9.
+    tolerance = 1e-2 if run in (layer_norm, gemm_silu) else 1e-3
+    np.testing.assert_allclose(out.astype(np.float64), reference, rtol=tolerance, atol=tolerance)
 
 
 @triton.jit
