@@ -348,6 +348,47 @@ def test_named_barriers_order_two_tasks(seed):
 
 
 @triton.jit
+def of_threads(x, out, REPLICAS: tl.constexpr):
+    tile = tlx.local_alloc((32,), tlx.dtype_of(x), REPLICAS)
+    full = tlx.alloc_warp_barrier(1, num_warps=4 * REPLICAS)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(full[0], 0)
+            for i in tl.static_range(REPLICAS):
+                tl.store(out + i * 32 + tl.arange(0, 32), tlx.local_load(tile[i]) * tlx.size_of(tlx.dtype_of(tile)))
+        with tlx.async_task(num_warps=4, replicate=REPLICAS):
+            replica: tl.constexpr = tlx.async_task_replica_id()
+            tlx.local_store(tile[replica], tl.load(x + replica * 32 + tl.arange(0, 32)))
+            tlx.barrier_arrive(full[0])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_threads_arrive_at_warp_barriers(seed):
+    x, out = random(2, 32, seed=seed), np.zeros((2, 32), np.float16)
+    simulate(of_threads, (1,), x, out, REPLICAS=2, seed=seed)
+    np.testing.assert_array_equal(out, x * 2)
+
+
+@triton.jit
+def reused(x, out):
+    wide = tlx.local_alloc((32, 32), tl.float32, 1)
+    narrow = tlx.local_alloc((32, 32), tl.float16, 2, reuse=wide)
+    at = tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    tlx.local_store(wide[0], tl.load(x + at))
+    bits = tlx.local_load(narrow[1]).to(tl.int16, bitcast=True)
+    tlx.local_store(narrow[0], bits.to(tl.float16, bitcast=True))
+    tl.store(out + at, tlx.local_load(wide[0]))
+
+
+def test_memory_of_a_buffer_is_reused():
+    x, out = random(32, 32, dtype=np.float32), np.zeros((32, 32), np.float32)
+    report = simulate(reused, (1,), x, out)
+    # The lower half of the rows was copied over the upper one.
+    np.testing.assert_array_equal(out, np.concatenate([x[16:], x[16:]]))
+    assert report.shared_bytes == 4096
+
+
+@triton.jit
 def own_names(out):
     value = 5
     with tlx.async_tasks():

@@ -162,6 +162,24 @@ def test_a_store_to_what_a_product_reads():
 
 
 @triton.jit
+def reuses_what_a_product_reads(x):
+    a = tlx.local_alloc((64, 32), tl.float16, 1)
+    b = tlx.local_alloc((32, 32), tl.float16, 1)
+    other = tlx.local_alloc((32, 32), tl.float32, 1, reuse=a)
+    tlx.local_store(a[0], tl.zeros((64, 32), tl.float16))
+    tlx.local_store(b[0], tl.zeros((32, 32), tl.float16))
+    acc = tlx.async_dot(a[0], b[0])
+    tlx.local_store(other[0], tl.zeros((32, 32), tl.float32))
+    acc = tlx.async_dot_wait(0, acc)
+
+
+def test_a_store_to_the_memory_of_what_a_product_reads():
+    text = found(simulator.Race, reuses_what_a_product_reads, zeros(1))
+    assert "other[0] is written while another operation reads it" in text
+    assert line_of(reuses_what_a_product_reads, "local_store(other[0]") in text
+
+
+@triton.jit
 def refills_too_early(x, K: tl.constexpr):
     tile = tlx.local_alloc((64,), tl.float32, 2)
     at = tl.arange(0, 64)

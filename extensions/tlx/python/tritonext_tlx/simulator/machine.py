@@ -516,7 +516,7 @@ class Machine:
                 )
 
     def allocate(self, size: int, place: Any) -> Allocation:
-        allocation = Allocation("buffer", place, size)
+        allocation = Allocation("", place, size)
         self.allocations.append(allocation)
         self.shared_bytes += size
         if self.shared_bytes > 232448:
@@ -525,6 +525,6 @@ class Machine:
                 where=place,
                 expected="at most 232448 bytes, those of a Hopper block",
                 found=self.shared_bytes,
-                details=[f"{item.name}: {item.size} bytes at {item.place}" for item in self.allocations],
+                details=[f"{item.name or 'a buffer'}: {item.size} bytes at {item.place}" for item in self.allocations],
             )
         return allocation

@@ -92,7 +92,7 @@ class Operations:
 
     # Buffers.
 
-    def local_alloc(self, shape, dtype, num=1, storage=None, layout=None):
+    def local_alloc(self, shape, dtype, num=1, storage=None, reuse=None, layout=None):
         if storage is not None and storage.name != "smem":
             raise UnsupportedOperation(
                 "the simulator has no such storage", where=self.machine.here(), found=f"tlx.local_alloc in {storage}"
@@ -100,8 +100,20 @@ class Operations:
         sizes = tuple(to_int(size) for size in shape)
         item = dtype.primitive_bitwidth // 8
         count = to_int(num)
-        allocation = self.machine.allocate(math.prod(sizes) * item * count, self.machine.here())
-        return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), 0, count)
+        size = math.prod(sizes) * item * count
+        if reuse is None:
+            allocation, offset = self.machine.allocate(size, self.machine.here()), 0
+        elif not isinstance(reuse, Buffer) or not reuse.contiguous:
+            raise UnsupportedOperation(
+                "the simulator reuses the memory of whole buffers only",
+                where=self.machine.here(),
+                found=f"tlx.local_alloc of reuse={reuse}",
+            )
+        else:
+            allocation, offset = reuse.allocation, reuse.offset
+            if size > (there := reuse.slot_bytes * max(reuse.num, 1)):
+                raise self._refuse("the buffer is too small to be reused", expected=f"{size} bytes", found=there)
+        return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), offset, count)
 
     def local_view(self, buffer, index):
         return buffer[index]
@@ -119,14 +131,14 @@ class Operations:
                     found=f"{sizes} at {starts}",
                 )
         moved = view.offset + sum(start * stride for start, stride in zip(starts, view.strides))
-        return Buffer(self.machine, view.allocation, view.dtype, sizes, view.strides, moved, 0, view.slot)
+        return Buffer(self.machine, view.allocation, view.dtype, sizes, view.strides, moved, 0, view.label)
 
     def local_trans(self, buffer, dims=(1, 0)):
         view = self._slot("local_trans", buffer)
         order = [to_int(dim) for dim in dims]
         sizes = tuple(view.sizes[dim] for dim in order)
         strides = tuple(view.strides[dim] for dim in order)
-        return Buffer(self.machine, view.allocation, view.dtype, sizes, strides, view.offset, 0, view.slot)
+        return Buffer(self.machine, view.allocation, view.dtype, sizes, strides, view.offset, 0, view.label)
 
     def local_reshape(self, buffer, shape):
         return self._retyped("local_reshape", buffer, buffer.dtype, tuple(map(to_int, shape)))
@@ -146,7 +158,7 @@ class Operations:
             raise self._refuse(
                 f"tlx.{name} changes the number of bytes", expected=view.slot_bytes, found=math.prod(sizes) * item
             )
-        return Buffer(self.machine, view.allocation, dtype, sizes, dense(sizes, item), view.offset, 0, view.slot)
+        return Buffer(self.machine, view.allocation, dtype, sizes, dense(sizes, item), view.offset, 0, view.label)
 
     def local_load(self, buffer, token=None):
         view = self._slot("local_load", buffer)
@@ -173,7 +185,7 @@ class Operations:
         places = list(np.indices(at.shape))
         places[axis] = at
         offsets = view.offset + sum(place.astype(np.int64) * stride for place, stride in zip(places, view.strides))
-        part = Buffer(self.machine, view.allocation, view.dtype, at.shape, (0,) * at.ndim, view.offset, 0, view.slot)
+        part = Buffer(self.machine, view.allocation, view.dtype, at.shape, (0,) * at.ndim, view.offset, 0, view.label)
         part._selector = (offsets[..., None] + np.arange(view.item_bytes)).reshape(-1)
         return part
 

@@ -27,7 +27,7 @@ from .errors import KernelError, UnsupportedOperation
 from .machine import Machine, Site
 from .memory import GlobalMemory
 from .operations import Operations
-from .rewriting import RUNTIME, Place, Rewritten, rewrite
+from .rewriting import RUNTIME, Place, rewrite
 from .scheduler import Abandoned
 from .values import Barriers, Buffer, plain, to_int
 
@@ -213,7 +213,8 @@ class Runtime:
         if isinstance(value, Barriers):
             value.rename(name)
         elif isinstance(value, Buffer):
-            value.allocation.name = name
+            value.label = name
+            value.allocation.name = value.allocation.name or name
         return value
 
     @staticmethod
@@ -264,42 +265,31 @@ class Runtime:
 
         return call
 
+    @staticmethod
+    def _scope_name(function: JITFunction, scope: dict[str, Any], node: ast.expr) -> str | None:
+        """Return the name of the op of TLX that an expression of a function stands for."""
+        try:
+            called = eval(compile(ast.Expression(body=node), function.file_name, "eval"), scope)
+        except (AttributeError, NameError):
+            # A name of the function itself, which holds no op.
+            return None
+        return op_name(called, "tlx")
+
     def _rewritten(self, function: JITFunction) -> Callable[..., Any]:
         known = self._functions.get(id(function))
         if known is None:
             scope = function.get_capture_scope()
-            # Calls go by the front end's own rules, which allow constants of any type as defaults.
             space = {
                 **scope,
                 RUNTIME: self,
                 "interpreter_semantic": self.semantic,
                 "_InterpreterComparison": Comparison,
             }
-            result = _rewritten_code(function, scope)
+            result = rewrite(function, partial(self._scope_name, function, scope))
             exec(result.code, space)
             self.sites.extend(result.sites)
             known = self._functions[id(function)] = (function, space[function.fn.__name__])
         return known[1]
-
-
-_codes: dict[int, tuple[JITFunction, Rewritten]] = {}
-
-
-def _rewritten_code(function: JITFunction, scope: dict[str, Any]) -> Rewritten:
-    known = _codes.get(id(function))
-    if known is None:
-
-        def scope_name(node: ast.expr) -> str | None:
-            try:
-                called = eval(compile(ast.Expression(body=node), function.file_name, "eval"), scope)
-            except Exception:
-                # A name of the kernel itself, which holds no op.
-                return None
-            return op_name(called, "tlx")
-
-        # The function is kept, or another one could get its identity.
-        known = _codes[id(function)] = (function, rewrite(function, scope_name))
-    return known[1]
 
 
 def _innermost(frames: list[tuple[Any, int]]) -> Place:

@@ -40,7 +40,10 @@ class Token:
 
 
 class Buffer(base_value):
-    """A view of shared memory: ``num`` slots, or one when ``num`` is 0."""
+    """A view of shared memory: ``num`` slots, or one when ``num`` is 0.
+
+    Messages call it ``label``, or by the name of its allocation.
+    """
 
     def __init__(
         self,
@@ -51,7 +54,7 @@ class Buffer(base_value):
         strides: tuple[int, ...],
         offset: int = 0,
         num: int = 0,
-        slot: int | None = None,
+        label: str | None = None,
     ) -> None:
         self.machine = machine
         self.allocation = allocation
@@ -60,7 +63,7 @@ class Buffer(base_value):
         self.strides = strides
         self.offset = offset
         self.num = num
-        self.slot = slot
+        self.label = label
         self._selector: Any = None
 
     @property
@@ -86,8 +89,7 @@ class Buffer(base_value):
         return self.strides == dense(self.sizes, self.item_bytes)
 
     def __str__(self) -> str:
-        name = self.allocation.name
-        return f"{name}[{self.slot}]" if self.slot is not None else name
+        return self.label or self.allocation.name or "the buffer"
 
     __repr__ = __str__
 
@@ -103,7 +105,7 @@ class Buffer(base_value):
                 found=at,
             )
         offset = self.offset + at * self.slot_bytes
-        return Buffer(self.machine, self.allocation, self.dtype, self.sizes, self.strides, offset, 0, at)
+        return Buffer(self.machine, self.allocation, self.dtype, self.sizes, self.strides, offset, 0, f"{self}[{at}]")
 
     @property
     def selector(self) -> Any:
