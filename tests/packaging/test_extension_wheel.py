@@ -173,7 +173,7 @@ def test_loads_on_other_interpreters(sdk_wheel, probe_wheel, tmp_path):
 @pytest.mark.slow
 @pytest.mark.network
 def test_pip_builds_in_isolation(sdk_wheel, tools, tmp_path):
-    """The command of the README for people who do not use nox."""
+    """Build isolation, pip's default, works where the SDK is among the links; the README builds without it."""
     command = ["-m", "pip", "wheel", "-q", "--no-deps", "--find-links", sdk_wheel.parent, "-w", tmp_path]
     done = subprocess.run(
         [sys.executable, *command, ROOT / "extensions" / "layout"],
