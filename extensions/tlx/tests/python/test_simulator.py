@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import re
 
 import pytest
 import triton
@@ -476,5 +477,18 @@ def test_triton_is_left_as_it_was(tmp_path):
         "assert members == state()\n"
         "assert 'torch' not in sys.modules\n"
     )
+    done = run_python(script)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_guide_shows_what_happens(tmp_path):
+    guide = (pathlib.Path(__file__).parents[4] / "docs" / "tlx-simulator.md").read_text()
+    code, message = (re.search(rf"```{kind}\n(.*?)```", guide, re.DOTALL)[1] for kind in ("python", "text"))
+    script = tmp_path / "kernel.py"
+    script.write_text(code)
+    done = run_python(script)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"Deadlock: {message}")
+    script.write_text(code.replace("barrier_wait(empty[slot], phase)", "barrier_wait(empty[slot], phase ^ 1)"))
     done = run_python(script)
     assert done.returncode == 0, done.stderr
