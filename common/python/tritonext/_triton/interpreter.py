@@ -7,6 +7,7 @@ writes a memory it is given instead of addresses of the process, and what it can
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -62,13 +63,47 @@ def bfloat16_bits(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), np.uint32(0x7FC0), rounded).astype(np.uint16).reshape(np.shape(values))
 
 
+@functools.cache
+def _float8_values(dtype: tl.dtype) -> np.ndarray:
+    """Return the value of each of the 256 numbers of an 8-bit format: OCP 8-bit floating point specification."""
+    codes = np.arange(256)
+    width, bias = dtype.fp_mantissa_width, dtype.exponent_bias
+    exponent, mantissa = codes >> width & (1 << 7 - width) - 1, codes & (1 << width) - 1
+    values = np.where(exponent == 0, mantissa * 2.0 ** (1 - bias - width), 0.0)
+    normal = exponent > 0
+    values[normal] = (1 + mantissa[normal] / (1 << width)) * 2.0 ** (exponent[normal] - bias)
+    if dtype == tl.float8e5:
+        values[exponent == 31] = np.where(mantissa[exponent == 31] == 0, np.inf, np.nan)
+    else:
+        values[codes & 127 == 127] = np.nan
+    return np.where(codes < 128, values, -values).astype(np.float32)
+
+
+def _float8_bits(values: np.ndarray, dtype: tl.dtype) -> np.ndarray:
+    """Round to nearest even, and what is too large to the largest number, as the hardware does."""
+    numbers = np.asarray(values, np.float64)
+    known = _float8_values(dtype)[:128].astype(np.float64)
+    known = known[np.isfinite(known)]
+    size = np.minimum(np.abs(numbers), known[-1])
+    above = np.clip(np.searchsorted(known, size), 1, len(known) - 1)
+    below = above - 1
+    up, down = known[above] - size, size - known[below]
+    code = np.where((up < down) | ((up == down) & (above % 2 == 0)), above, below)
+    code = np.where(np.isnan(numbers), 127, code) | np.where(np.signbit(numbers), 128, 0)
+    return code.astype(np.uint8)
+
+
+_FLOAT8 = (tl.float8e4nv, tl.float8e5)
+
+
 def widen(data: np.ndarray, dtype: tl.dtype) -> np.ndarray:
     """Return numbers as NumPy can compute with them: bfloat16 and 8-bit floats as 32-bit floats, others as they are."""
     if dtype == tl.bfloat16:
         return (np.asarray(data, np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    if dtype in _FLOAT8:
+        return _float8_values(dtype)[np.asarray(data, np.uint8)]
     if dtype.is_fp8():
-        half = interpreter._convert_float(data, dtype, tl.float16, None).view(np.float16)
-        return half.astype(np.float32)
+        return interpreter._convert_float(data, dtype, tl.float16, None).view(np.float16).astype(np.float32)
     return data
 
 
@@ -158,6 +193,13 @@ class Builder(interpreter.InterpreterBuilder):
 
     def create_fp_to_fp(self, src, dst_type, rounding_mode):
         source, target = src.dtype.scalar, dst_type.scalar
+        if rounding_mode == ir.ROUNDING_MODE.RTZ:
+            return super().create_fp_to_fp(src, dst_type, rounding_mode)
+        if target in _FLOAT8:
+            return TensorHandle(_float8_bits(widen(src.data, source), target), target)
+        if source in _FLOAT8:
+            wide = TensorHandle(widen(src.data, source), tl.float32)
+            return wide if target == tl.float32 else self.cast_impl(wide, dst_type)
         if not source.is_fp8() and not target.is_fp8():
             return self.cast_impl(src, dst_type)
         return super().create_fp_to_fp(src, dst_type, rounding_mode)

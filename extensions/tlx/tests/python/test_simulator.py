@@ -86,11 +86,16 @@ def multiplied(a, b, c, A_IN_REGISTERS: tl.constexpr, K: tl.constexpr, DTYPE: tl
 
 
 @pytest.mark.parametrize("in_registers", [False, True])
-@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float8e4nv", "float8e5"])
 def test_products_of_each_type(kind, in_registers):
     a, b, c = random(64, 64, dtype=np.float32), random(32, 64, seed=1, dtype=np.float32), np.zeros((64, 32), np.float32)
     if kind == "bfloat16":
         x, y = Typed.bfloat16(a), Typed.bfloat16(b)
+        a, b = x.numbers(), y.numbers()
+    elif kind.startswith("float8"):
+        # Numbers below 16, of both signs.
+        codes = [np.random.default_rng(i).integers(0, 0x4C, shape.shape) for i, shape in enumerate((a, b))]
+        x, y = (Typed((code | (code & 1) << 7).astype(np.uint8), getattr(tl, kind)) for code in codes)
         a, b = x.numbers(), y.numbers()
     else:
         x, y = a.astype(kind), b.astype(kind)
@@ -101,6 +106,35 @@ def test_products_of_each_type(kind, in_registers):
     np.testing.assert_allclose(c, 2 * product(a, b.T), rtol=1e-5, atol=atol)
     if kind == "float32":
         assert np.abs(c - 2 * product(a, b.T)).max() > 1e-4
+
+
+@triton.jit
+def converted(x, codes, rounded, decoded, N: tl.constexpr):
+    at = tl.arange(0, N)
+    value = tl.load(x + at).to(codes.dtype.element_ty)
+    tl.store(rounded + at, value.to(tl.float32))
+    all_codes = tl.arange(0, 256)
+    tl.store(decoded + all_codes, tl.load(codes + all_codes).to(tl.float32))
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "largest", "ties"),
+    [
+        (tl.float8e4nv, {0x38: 1, 0x01: 2**-9, 0x7E: 448, 0xB9: -1.125}, 448, {1.0625: 1, 1.1875: 1.25}),
+        (tl.float8e5, {0x3C: 1, 0x01: 2**-16, 0x7B: 57344, 0xBD: -1.25}, 57344, {1.125: 1, 1.375: 1.5}),
+    ],
+)
+def test_8_bit_floats(kind, known, largest, ties):
+    generator = np.random.default_rng(7)
+    x = (generator.standard_normal(1024) * np.exp2(generator.uniform(-14, 6, 1024))).astype(np.float32)
+    x[:4] = [1e6, -1e6, *ties]
+    rounded, decoded = np.zeros(1024, np.float32), np.zeros(256, np.float32)
+    simulate(converted, (1,), x, Typed(np.arange(256, dtype=np.uint8), kind), rounded, decoded, N=1024)
+    assert {code: decoded[code] for code in known} == known
+    assert rounded[:4].tolist() == [largest, -largest, *ties.values()]
+    finite = decoded[np.isfinite(decoded)]
+    nearest = np.abs(x[4:, None] - finite).min(1)
+    np.testing.assert_array_equal(np.abs(x[4:] - rounded[4:]), nearest)
 
 
 @triton.jit
