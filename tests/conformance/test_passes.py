@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tritonext.testing import Finished, run_python
@@ -41,3 +43,18 @@ def test_leaves_valid_ir_and_is_idempotent_as_declared(extension, entry, source)
         twice = run(entry.flag, extension.id, once.stdout)
         assert twice.returncode == 0, twice
         assert twice.stdout == again.stdout
+
+
+def test_default_places_exist_on_every_target(extension):
+    """An anchor of the manifest that stock Triton lacks would fail the first kernel of a user."""
+    from_manifest = not callable(getattr(extension.module(), "pipeline", None))
+    for target in extension.manifest.targets:
+        backend = target.partition(":")[0]
+        command = ["-m", "tritonext", "pipeline", "--target", target, "--enable", extension.id, "--json"]
+        done = run_python(*command)
+        assert done.returncode == 0, done
+        stages = json.loads(done.stdout)["stages"]
+        placed = {(stage["stage"], line["text"]) for stage in stages for line in stage["passes"] if line["mark"] == "+"}
+        expected = {(entry.stage, entry.name) for entry in extension.manifest.passes if entry.anchor(backend)}
+        # A package's own function may place fewer, and stock passes among them.
+        assert placed == expected or not from_manifest
