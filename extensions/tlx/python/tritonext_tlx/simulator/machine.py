@@ -119,7 +119,8 @@ class Mbarrier:
         self.bytes = 0
         self.phase = 0
         self.arriving = machine.new_clock()
-        self.released = machine.new_clock()
+        # What is known by who has waited for so many phases. A wait tells of no more, even when it ends late.
+        self.released = [machine.new_clock()]
         self.arrivals: Counter[tuple[str, Any]] = Counter()
 
     @property
@@ -157,8 +158,9 @@ class Mbarrier:
         if self.bytes == 0:
             self.phase += 1
             self.pending = self.count
-            np.maximum(self.released, self.arriving, out=self.released)
-            self.released[self.tid] = self.phase
+            # Arrivals only add up, so this holds what the phases before told.
+            self.arriving[self.tid] = self.phase
+            self.released.append(self.arriving.copy())
 
     def state(self) -> str:
         missing = []
@@ -171,10 +173,9 @@ class Mbarrier:
 
 @dataclass
 class _Named:
+    arriving: np.ndarray
     threads: int = 0
-    generation: int = 0
-    arriving: np.ndarray | None = None
-    released: np.ndarray | None = None
+    released: list[np.ndarray] = field(default_factory=list)
 
 
 class Machine:
@@ -189,6 +190,8 @@ class Machine:
 
     def __init__(self, seed: str, num_warps: int, here: Callable[[], Any], sites: list[Site]) -> None:
         self.random = random.Random(seed)
+        # How likely something that is under way ends at an operation.
+        self.haste = self.random.choice((0.03, 0.3, 0.8))
         self.here = here
         self.sites = sites
         self.tids = 0
@@ -218,7 +221,7 @@ class Machine:
         return np.zeros(_COMPONENTS, np.int32)
 
     def _actor(self, name: str, replica: int | None, warps: int, thread: int, parent: Any) -> Any:
-        actor = Actor(name, replica, warps, thread)
+        actor = Actor(name, replica, warps, thread, weight=4 ** self.random.randrange(4))
         actor.tid = self.new_tid()
         actor.clock = self.new_clock() if parent is None else parent.clock.copy()
         actor.clock[actor.tid] = 1
@@ -258,7 +261,7 @@ class Machine:
 
     def _progress(self) -> None:
         self.steps += 1
-        while self.in_flight and self.random.random() < 0.3:
+        while self.in_flight and self.random.random() < self.haste:
             self._complete_any()
 
     def _complete_any(self) -> bool:
@@ -383,10 +386,12 @@ class Machine:
             return f"{barrier} to complete a phase of parity {parity}; {barrier.state()}"
 
         self.scheduler.switch(Waiting(ready, what, place, barrier))
-        np.maximum(self.actor.clock, barrier.released, out=self.actor.clock)
+        clock = self.actor.clock
+        phases = int(clock[barrier.tid])
+        np.maximum(clock, barrier.released[phases + (phases & 1 == parity)], out=clock)
 
     def named_barrier(self, number: int, threads: int, waits: bool, place: Any) -> None:
-        barrier = self.named.setdefault(number, _Named(arriving=self.new_clock(), released=self.new_clock()))
+        barrier = self.named.setdefault(number, _Named(self.new_clock()))
         actor = self.actor
         barrier.threads += actor.num_warps * 32
         if barrier.threads > threads:
@@ -397,19 +402,19 @@ class Machine:
                 found=f"{barrier.threads}, with the {actor.num_warps * 32} of {actor}",
             )
         self.release(actor, barrier.arriving)
-        generation = barrier.generation
+        generation = len(barrier.released)
         if barrier.threads == threads:
-            barrier.threads, barrier.generation = 0, generation + 1
-            np.maximum(barrier.released, barrier.arriving, out=barrier.released)
+            barrier.threads = 0
+            barrier.released.append(barrier.arriving.copy())
         if waits:
             self.scheduler.switch(
                 Waiting(
-                    lambda: barrier.generation > generation,
+                    lambda: len(barrier.released) > generation,
                     lambda: f"named barrier {number}; {barrier.threads} of {threads} threads are there",
                     place,
                 )
             )
-            np.maximum(actor.clock, barrier.released, out=actor.clock)
+            np.maximum(actor.clock, barrier.released[generation], out=actor.clock)
 
     def _deadlock(self, actors: list[Actor]) -> Exception:
         waits = [(actor, actor.waiting) for actor in actors if actor is not self.root or len(actors) == 1]

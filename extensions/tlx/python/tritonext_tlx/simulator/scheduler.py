@@ -40,14 +40,16 @@ class Actor:
         replica: Number of the replica; None outside of tasks.
         num_warps: Its warps.
         first_thread: The first of its threads in the block.
+        weight: How likely it is drawn, so that some tasks run far ahead of others.
         waiting: What it waits for; None while it can run.
     """
 
-    def __init__(self, name: str, replica: int | None, num_warps: int, first_thread: int) -> None:
+    def __init__(self, name: str, replica: int | None, num_warps: int, first_thread: int, weight: int) -> None:
         self.name = name
         self.replica = replica
         self.num_warps = num_warps
         self.first_thread = first_thread
+        self.weight = weight
         self.waiting: Waiting | None = None
         self.baton = threading.Semaphore(0)
 
@@ -102,7 +104,7 @@ class Scheduler:
         while True:
             able = [actor for actor in self.live if actor.waiting is None or actor.waiting.ready()]
             if able:
-                return self._random.choice(able)
+                return self._random.choices(able, [actor.weight for actor in able])[0]
             if not self._complete_any():
                 raise self._deadlock(list(self.live))
 
