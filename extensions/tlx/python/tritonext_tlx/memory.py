@@ -111,6 +111,10 @@ def local_alloc(
         UserError: An argument is not a constant of the right kind.
     """
     name = "local_alloc"
+    if (blocks := _semantic.builder.options.num_ctas) > 1:
+        raise refuse(
+            name, "a buffer belongs to one block, and num_ctas spreads tensors over a cluster", expected=1, found=blocks
+        )
     sizes = integers(name, "shape", shape)
     _check_shape(name, "shape", sizes)
     element = _check_dtype(name, dtype)

@@ -251,6 +251,15 @@ def test_what_cannot_be_allocated(refused, values, message, where, expected, fou
     assert "tlx.local_alloc(SHAPE" in text
 
 
+def test_tensors_spread_over_a_cluster(refused):
+    values = {"SHAPE": (64, 64), "DTYPE": tl.float16, "NUM": 1, "LAYOUT": None}
+    text = refused(allocates, "x=i32", "cuda:90", {"num_ctas": 2}, **values)
+    assert (
+        "a buffer belongs to one block, and num_ctas spreads tensors over a cluster\n  where: tlx.local_alloc" in text
+    )
+    assert "expected: 1\n  found: 2" in text
+
+
 def test_storage_other_than_shared_memory(refused):
     @triton.jit
     def kernel(x, KIND: tl.constexpr):
