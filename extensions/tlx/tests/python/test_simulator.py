@@ -1,6 +1,7 @@
 """Kernels that are right: their numbers on the CPU under many orders, without torch."""
 
 import importlib.util
+import inspect
 import pathlib
 import re
 
@@ -443,6 +444,31 @@ def test_what_a_task_assigns_is_gone_after_it(seed):
     assert out.tolist() == [6, 50, 5]
 
 
+def kernel_of(factor, addend):
+    @triton.jit
+    def scale(value, BY: tl.constexpr = factor):
+        return value * BY
+
+    @triton.jit
+    def closed_over(out, wide: tl.int64, ratio: tl.float64, UNIT: tl.constexpr = addend):
+        tl.static_assert(wide.dtype == tl.int64)
+        tl.static_assert(ratio.dtype == tl.float64)
+        tl.store(out, scale(wide) + UNIT)
+        tl.store(out + 1, scale((ratio * 8).to(tl.int64), BY=factor + 1))
+        if not (wide > 2 and addend >= 0):
+            tl.store(out, 0)
+
+    return closed_over
+
+
+def test_closures_defaults_and_annotations():
+    out = np.zeros(2, np.int64)
+    simulate(kernel_of(5, 100), (1,), out, 3, 0.5)
+    assert out.tolist() == [115, 24]
+    simulate(kernel_of(5, -1), (1,), out, 3, 0.5)
+    assert out.tolist() == [0, 24]
+
+
 @triton.jit
 def in_clusters(out):
     tlx.cluster_barrier()
@@ -473,6 +499,28 @@ def test_ops_of_hopper_are_known():
     known = {name for name in vars(Operations) if not name.startswith("_")}
     assert not refused & known
     assert set(tlx.supported_ops("cuda:90")) - known <= blocks | refused
+
+
+def test_simulated_ops_take_the_arguments_of_the_ops():
+    from tritonext_tlx.simulator.operations import Operations
+    from tritonext_tlx.simulator.runner import Runtime, _Tasks
+
+    def parameters(function, *others):
+        return [
+            (parameter.name, parameter.default)
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.name not in ("self", "_semantic", "_body", *others)
+        ]
+
+    simulated = {name: method for name, method in vars(Operations).items() if not name.startswith("_")}
+    for name, method in simulated.items():
+        expected = parameters(getattr(tlx, name).fn)
+        found = parameters(method)
+        assert [name for name, _ in found] == [name for name, _ in expected], name
+        # The kinds of storage are not imported to be defaults.
+        assert [d for n, d in found if n != "storage"] == [d for n, d in expected if n != "storage"], name
+    assert parameters(_Tasks.add, "label", "body") == parameters(tlx.async_task.fn)
+    assert parameters(Runtime.tasks, "names") == parameters(tlx.async_tasks.fn)
 
 
 @pytest.mark.parametrize(

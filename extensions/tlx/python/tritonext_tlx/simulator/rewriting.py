@@ -86,6 +86,8 @@ class Rewriter(Transformer):
         node.returns = None
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
+        # They were evaluated where the function was defined; the caller takes them from there.
+        node.args.defaults, node.args.kw_defaults = [], [None for _ in node.args.kwonlyargs]
         node.body = self._statements(node.body)
         return node
 

@@ -288,7 +288,9 @@ class Runtime:
             result = rewrite(function, partial(self._scope_name, function, scope))
             exec(result.code, space)
             self.sites.extend(result.sites)
-            known = self._functions[id(function)] = (function, space[function.fn.__name__])
+            made = space[function.fn.__name__]
+            made.__defaults__, made.__kwdefaults__ = function.fn.__defaults__, function.fn.__kwdefaults__
+            known = self._functions[id(function)] = (function, made)
         return known[1]
 
 
@@ -323,7 +325,8 @@ class _Arguments:
         self._memory = memory
         self._semantic = semantic
 
-    def value(self, name: str, given: Any) -> Any:
+    def value(self, name: str, given: Any, kind: str = "") -> Any:
+        """Return the value of an argument; ``kind`` is the type that an annotation gives to a number."""
         if isinstance(given, Typed | np.ndarray):
             return self._pointer(name, given)
         if isinstance(given, Descriptor):
@@ -331,6 +334,8 @@ class _Arguments:
         if isinstance(given, tuple):
             return tuple(self.value(f"{name}[{index}]", item) for index, item in enumerate(given))
         given = given.item() if isinstance(given, np.generic) else given
+        if kind and isinstance(given, bool | int | float):
+            return scalar(given, tl.str_to_ty(kind, None))
         if isinstance(given, float):
             return scalar(given, tl.float32)
         if isinstance(given, bool | int):
@@ -389,7 +394,7 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
             hint="pass the .fn of an autotuned kernel with the values of its configuration, and unset TRITON_INTERPRET",
         )
     given, options = _bind(kernel, args, kwargs)
-    constants = {parameter.name for parameter in kernel.params if parameter.is_constexpr}
+    parameters = {parameter.name: parameter for parameter in kernel.params}
     report = Report(kernel.__name__, seed)
     runtime = Runtime(report)
     memory = GlobalMemory(runtime.here)
@@ -398,9 +403,11 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
         runtime.semantic = semantic
         runtime.operations = Operations(memory, semantic)
         convert = _Arguments(memory, semantic)
-        values = {
-            name: plain(value) if name in constants else convert.value(name, value) for name, value in given.items()
-        }
+        values = {}
+        for name, value in given.items():
+            parameter = parameters[name]
+            constant = parameter.is_constexpr
+            values[name] = plain(value) if constant else convert.value(name, value, parameter.annotation_type)
         sizes = grid({**given}) if callable(grid) else grid
         sizes = tuple(int(size) for size in (sizes if isinstance(sizes, tuple | list) else (sizes,)))
         sizes += (1,) * (3 - len(sizes))
