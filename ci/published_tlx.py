@@ -6,9 +6,10 @@
     python ci/published_tlx.py --record              # also into docs/tlx-porting.md
 
 Each kernel is compiled for cuda:90 through its own launch path, with its own configuration and pre-hook, in a process
-of its own. No GPU and no torch is needed: a stand-in serves what the files use of torch while they are imported. Then
-the ops the wheel exports are compared with ours by name and arguments. None of the files is kept. The exit status is
-the number of kernels that do not compile, or 77 when nothing could be downloaded.
+of its own, and run in the simulator on a small problem. No GPU and no torch is needed: a stand-in serves what the files
+use of torch while they are imported. Then the ops the wheel exports are compared with ours by name and arguments. None
+of the files is kept. The exit status is the number of kernels with another outcome than the one expected here, or 77
+when nothing could be downloaded.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ __all__ = ["CASES", "Case", "Outcome", "compile_case", "main", "missing_ops"]
 PAGE = workspace.ROOT / "docs" / "tlx-porting.md"
 UNAVAILABLE = 77
 TIMEOUT_S = 300
+SEEDS = (0, 1)
+# Of the largest value, of results in fp16.
+TOLERANCE = 2e-3
 
 # What the table counts in the PTX.
 SEEN = {"wgmma": r"wgmma\.mma_async", "tma": r"cp\.async\.bulk\.tensor", "setmaxnreg": r"setmaxnreg"}
@@ -54,6 +58,7 @@ class Case:
         kernel: Name of the kernel there.
         family: Key of the arguments in :func:`arguments`.
         wanted: Values that choose one of the configurations of its autotuner.
+        gap: What the error says of a kernel that is known not to compile; empty for the others.
     """
 
     name: str
@@ -61,14 +66,22 @@ class Case:
     kernel: str
     family: str
     wanted: dict[str, Any]
+    gap: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of a case: its error, or how often the PTX has each instruction of ``SEEN``."""
+    """What became of a case.
+
+    Args:
+        error: Why it does not compile, or what the simulator says of it.
+        counts: How often the PTX has each instruction of ``SEEN``; empty when there is none.
+        difference: The largest difference of the simulated numbers, relative to the largest number.
+    """
 
     error: str | None
-    counts: dict[str, int]
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
+    difference: float | None = None
 
 
 _WS = {"BM": 128, "BN": 256, "NUM_STAGES": 3, "EPILOGUE_SUBTILE": True, "GROUP_SIZE_M": 8}
@@ -94,6 +107,7 @@ CASES = (
         "matmul_kernel_tlx_ws",
         "gemm",
         {**_WS, "NUM_CTAS": 2, "USE_WARP_BARRIER": False},
+        gap="an argument is not supported",
     ),
     Case(
         "gemm persistent cooperative",
@@ -162,7 +176,7 @@ def main(argv: list[str] | None = None) -> None:
             raise SystemExit(UNAVAILABLE)
         for source in sources:
             outcomes = {case.name: outcome for case, outcome in compile_cases(source, arguments.only)}
-            failed += sum(outcome.error is not None for outcome in outcomes.values())
+            failed += sum(unexpected(case, outcomes[case.name]) for case in CASES if case.name in outcomes)
             page += report(source, outcomes)
     print(page)
     if arguments.record:
@@ -200,19 +214,32 @@ def compile_cases(source: pathlib.Path, only: str) -> Iterator[tuple[Case, Outco
         if only not in case.name:
             continue
         found = sorted(source.rglob(f"tutorials/{case.file}"))
-        outcome = in_process(found[0], index) if found else Outcome(f"the wheel has no {case.file}", {})
+        outcome = in_process(found[0], index) if found else Outcome(f"the wheel has no {case.file}")
         print(f"{case.name}: {'no' if outcome.error else 'yes'}", file=sys.stderr, flush=True)
         yield case, outcome
+
+
+def unexpected(case: Case, outcome: Outcome) -> bool:
+    """Say on stderr when an outcome is not the expected one, and return whether it is not."""
+    if case.gap and outcome.error is None:
+        print(f"{case.name}: compiles now; take `gap` out of its case", file=sys.stderr)
+        return True
+    if outcome.error is not None and not (case.gap and case.gap in outcome.error):
+        print(f"{case.name}: {outcome.error}", file=sys.stderr)
+        return True
+    return False
 
 
 def report(source: pathlib.Path, outcomes: dict[str, Outcome]) -> str:
     """Return the tables of an unpacked wheel."""
     (info,) = source.glob("*.dist-info")
-    lines = [f"Kernels of {' '.join(info.name.removesuffix('.dist-info').rsplit('-', 1))}, for cuda:90:", ""]
-    lines += [f"| kernel | compiles | {' | '.join(SEEN)} |", f"|{'---|' * (len(SEEN) + 2)}"]
+    wheel = info.name.removesuffix(".dist-info").replace("_", "-")
+    lines = [f"Kernels of `{wheel}`, for cuda:90, and how far their simulated numbers are from float64:", ""]
+    lines += [f"| kernel | compiles | {' | '.join(SEEN)} | simulated |", f"|{'---|' * (len(SEEN) + 3)}"]
     for name, outcome in outcomes.items():
         counts = " | ".join(str(outcome.counts.get(instruction, "-")) for instruction in SEEN)
-        lines.append(f"| {name} | {'no' if outcome.error else 'yes'} | {counts} |")
+        simulated = "-" if outcome.difference is None else f"{outcome.difference:.1e}"
+        lines.append(f"| {name} | {'yes' if outcome.counts else 'no'} | {counts} | {simulated} |")
     for name, outcome in outcomes.items():
         if outcome.error:
             lines += ["", f"{name}:", "", "```", *outcome.error.splitlines(), "```"]
@@ -266,12 +293,12 @@ def in_process(file: pathlib.Path, index: int) -> Outcome:
         try:
             run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=env)
         except subprocess.TimeoutExpired:
-            return Outcome(f"not done after {TIMEOUT_S} s", {})
+            return Outcome(f"not done after {TIMEOUT_S} s")
     if run.returncode == 0:
         return Outcome(**json.loads(run.stdout.splitlines()[-1]))
     if run.returncode < 0:
-        return Outcome(f"ended by {signal.Signals(-run.returncode).name}\n{last_line(run.stderr)}", {})
-    return Outcome(last_line(run.stderr), {})
+        return Outcome(f"ended by {signal.Signals(-run.returncode).name}\n{last_line(run.stderr)}")
+    return Outcome(last_line(run.stderr))
 
 
 def last_line(text: str) -> str:
@@ -307,8 +334,62 @@ def compile_case(file: pathlib.Path, case: Case) -> Outcome:
     try:
         ptx = kernel.warmup(grid=(132, 1, 1), **given, **options).asm["ptx"]
     except Exception as error:
-        return Outcome(describe(error, file), {})
-    return Outcome(None, {name: len(re.findall(pattern, ptx)) for name, pattern in SEEN.items()})
+        return Outcome(describe(error, file))
+    counts = {name: len(re.findall(pattern, ptx)) for name, pattern in SEEN.items()}
+    try:
+        difference = max(simulated_difference(kernel, config, case.family, seed) for seed in SEEDS)
+    except Exception as error:
+        return Outcome(f"simulated: {describe(error, file)}", counts)
+    wrong = f"simulated: the numbers differ by {difference:.1e}" if difference > TOLERANCE else None
+    return Outcome(wrong, counts, difference)
+
+
+def simulated_difference(kernel: Any, config: Any, family: str, seed: int) -> float:
+    """Run a kernel in the simulator, and return the largest difference relative to the largest number."""
+    import numpy as np
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    from tritonext_tlx.simulator import Descriptor, simulate
+
+    random = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> Any:
+        return random.standard_normal(shape).astype(np.float16)
+
+    if family == "attention":
+        # One head.
+        rows, columns = 512, 128
+        q, k, v = (normal(rows, columns) for _ in range(3))
+        out = np.zeros((rows, columns), np.float16)
+        scores = q.astype(np.float64) @ k.astype(np.float64).T * 0.1
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        wanted = weights / weights.sum(1, keepdims=True) @ v
+        arrays = {"desc_q": q, "desc_k": k, "desc_v": v, "desc_o": out, "M": np.zeros(rows, np.float32)}
+        numbers = {"sm_scale": 0.1, "Z": 1, "H": 1, "N_CTX": rows, "HEAD_DIM": columns, "FP8_OUTPUT": False}
+        tiles = rows // config.kwargs["BLOCK_M"]
+    else:
+        size = 512
+        a, b, out = normal(size, size), normal(size, size), np.zeros((size, size), np.float16)
+        wanted = a.astype(np.float64) @ b
+        arrays = {"a_ptr": a, "b_ptr": b, "c_ptr": out, "a_desc": a, "b_desc": b, "c_desc": out}
+        numbers = {
+            **dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), size),
+            **dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1),
+            "NUM_SMS": 2,
+        }
+        tiles = size * size // (128 * 256)
+    # Blocks of a persistent kernel take several tiles each.
+    persistent = "NUM_SMS" in kernel.arg_names or "persistent" in kernel.__name__
+    grid = (2,) if persistent else (tiles,)
+    values = {**arrays, **numbers, **config.kwargs}
+    # The pre-hook sets the tiles of descriptors that are told apart by their class.
+    described = {name: TensorDescriptor.__new__(TensorDescriptor) for name in arrays if "desc" in name}
+    if config.pre_hook:
+        config.pre_hook(filled := {**values, **described})
+        values |= {name: Descriptor(arrays[name], filled[name].block_shape) for name in described}
+    given = {name: values[name] for name in kernel.arg_names if name in values}
+    simulate(kernel, grid, seed=seed, num_warps=config.num_warps, **given)
+    return float(np.abs(out - wanted).max() / np.abs(wanted).max())
 
 
 def load(file: pathlib.Path) -> types.ModuleType:
