@@ -171,27 +171,27 @@ def _alignment(layout: Any) -> int:
 
 
 @op()
-def local_view(buffer: Any, index: Any, _semantic: Any = None) -> buffered_tensor | mbarrier:
+def local_view(local_allocated_buffers: Any, buffer_idx: Any, _semantic: Any = None) -> buffered_tensor | mbarrier:
     """Return one slot of a buffer, or one barrier of an array; ``buffer[index]`` is the same.
 
     Args:
-        buffer: A buffer with slots, or an array of barriers.
-        index: Number of the slot, a constant or a scalar.
+        local_allocated_buffers: A buffer with slots, or an array of barriers.
+        buffer_idx: Number of the slot, a constant or a scalar.
 
     Raises:
         UserError: A constant index is out of range, or an argument of the wrong kind.
     """
     name = "local_view"
-    if isinstance(buffer, mbarrier):
-        return barrier_at(buffer, index, _semantic)
-    kind = require_buffer(name, "buffer", buffer, slots=True).type
-    at = constant(index)
+    if isinstance(local_allocated_buffers, mbarrier):
+        return barrier_at(local_allocated_buffers, buffer_idx, _semantic)
+    kind = require_buffer(name, "local_allocated_buffers", local_allocated_buffers, slots=True).type
+    at = constant(buffer_idx)
     if isinstance(at, int) and not 0 <= at < kind.num:
-        raise refuse(name, "the slot is out of range", "index", expected=f"0 to {kind.num - 1}", found=at)
-    number = scalar(name, "index", index, _semantic)
+        raise refuse(name, "the slot is out of range", "buffer_idx", expected=f"0 to {kind.num - 1}", found=at)
+    number = scalar(name, "buffer_idx", buffer_idx, _semantic)
     builder = typed_builder(_semantic)
     result = _descriptor(builder, kind.element_ty, kind.shape, kind.layout, kind.shape)
-    handle = builder.create_memdesc_index(result, buffer.handle, number.handle)
+    handle = builder.create_memdesc_index(result, local_allocated_buffers.handle, number.handle)
     return _wrap(handle, kind.element_ty, kind.shape, 0, kind.layout, kind.shape)
 
 
@@ -244,18 +244,18 @@ def local_slice(buffer: Any, offset: Any, shape: Any, _semantic: Any = None) -> 
 
 
 @op()
-def local_trans(buffer: Any, dims: Any = (1, 0), _semantic: Any = None) -> buffered_tensor:
+def local_trans(input: Any, dims: Any = (1, 0), _semantic: Any = None) -> buffered_tensor:
     """Return a view of a slot with its dimensions permuted; no data moves.
 
     Args:
-        buffer: One slot.
-        dims: The dimension of ``buffer`` that becomes each dimension of the result.
+        input: One slot.
+        dims: The dimension of ``input`` that becomes each dimension of the result.
 
     Raises:
         UserError: ``dims`` is no permutation, or the buffer has slots.
     """
     name = "local_trans"
-    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    kind = require_buffer(name, "input", input, slots=False).type
     order = integers(name, "dims", dims)
     if sorted(order) != list(range(len(kind.shape))):
         raise refuse(
@@ -266,7 +266,7 @@ def local_trans(buffer: Any, dims: Any = (1, 0), _semantic: Any = None) -> buffe
             found=tuple(order),
         )
     builder = typed_builder(_semantic)
-    handle = builder.create_memdesc_trans(buffer.handle, order)
+    handle = builder.create_memdesc_trans(input.handle, order)
     layout = _permuted(kind.layout, order) or builder.get_gluon_layout_from_memdesc(handle)
     alloc = [kind.alloc_shape[dimension] for dimension in order]
     return _wrap(handle, kind.element_ty, [kind.shape[dimension] for dimension in order], 0, layout, alloc)
@@ -316,21 +316,21 @@ def local_reshape(buffer: Any, shape: Any, _semantic: Any = None) -> buffered_te
 
 @op()
 def local_reinterpret(
-    buffer: Any, dtype: Any, shape: Any = None, layout: Any = None, _semantic: Any = None
+    src: Any, dtype: Any, shape: Any = None, layout: Any = None, _semantic: Any = None
 ) -> buffered_tensor:
     """Return a view of the bytes of a slot as elements of another type or in another shape.
 
     Args:
-        buffer: One slot, not a slice of one.
+        src: One slot, not a slice of one.
         dtype: The new type of the elements.
-        shape: The new shape; that of ``buffer`` when None.
+        shape: The new shape; that of ``src`` when None.
         layout: The new layout; chosen from shape and type when None.
 
     Raises:
         UserError: The number of bytes differs, or the buffer is a slice or has slots.
     """
     name = "local_reinterpret"
-    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    kind = require_buffer(name, "src", src, slots=False).type
     element = _check_dtype(name, dtype)
     sizes = list(kind.shape) if constant(shape) is None else integers(name, "shape", shape)
     _check_shape(name, "shape", sizes)
@@ -348,9 +348,9 @@ def local_reinterpret(
         chosen = default_layout(sizes, element, target_of(_semantic))
     else:
         chosen = _check_layout(name, chosen, len(sizes))
-    _check_alignment(name, "buffer", kind, chosen)
+    _check_alignment(name, "src", kind, chosen)
     builder = typed_builder(_semantic)
-    handle = builder.create_memdesc_reinterpret(_descriptor(builder, element, sizes, chosen, sizes), buffer.handle)
+    handle = builder.create_memdesc_reinterpret(_descriptor(builder, element, sizes, chosen, sizes), src.handle)
     return _wrap(handle, element, sizes, 0, chosen, sizes)
 
 
@@ -366,22 +366,22 @@ def _check_whole(name: str, kind: buffered_tensor_type) -> None:
 
 
 @op()
-def local_load(buffer: Any, token: Any = None, _semantic: Any = None) -> tl.tensor:
+def local_load(src: Any, token: Any = None, _semantic: Any = None) -> tl.tensor:
     """Load a slot, or a view of one, into registers. It waits for no asynchronous copy.
 
     Args:
-        buffer: One slot.
+        src: One slot.
         token: A token of the wait that the load comes after, for readers of the kernel.
 
     Raises:
         UserError: An argument is of the wrong kind.
     """
     name = "local_load"
-    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    kind = require_buffer(name, "src", src, slots=False).type
     _check_token(name, token)
     builder = typed_builder(_semantic)
     result = tl.block_type(kind.element_ty, kind.shape)
-    handle = builder.create_local_load(result.to_ir(builder), buffer.handle)
+    handle = builder.create_local_load(result.to_ir(builder), src.handle)
     return tl.tensor(handle, result)
 
 
@@ -394,20 +394,20 @@ def _check_token(name: str, value: Any) -> None:
 
 
 @op()
-def local_store(buffer: Any, value: Any, _semantic: Any = None) -> None:
+def local_store(dst: Any, src: Any, _semantic: Any = None) -> None:
     """Store a tensor to a slot, or a view of one.
 
     Args:
-        buffer: One slot.
-        value: A tensor of the same shape and type.
+        dst: One slot.
+        src: A tensor of the same shape and type.
 
     Raises:
         UserError: Shape or type differ, or an argument is of the wrong kind.
     """
     name = "local_store"
-    kind = require_buffer(name, "buffer", buffer, slots=False).type
-    _check_like(name, "value", tensor(name, "value", value), kind.shape, kind.element_ty)
-    typed_builder(_semantic).create_local_store(buffer.handle, value.handle)
+    kind = require_buffer(name, "dst", dst, slots=False).type
+    _check_like(name, "src", tensor(name, "src", src), kind.shape, kind.element_ty)
+    typed_builder(_semantic).create_local_store(dst.handle, src.handle)
 
 
 def _check_like(name: str, argument: str, value: tl.tensor, shape: list[int], dtype: tl.dtype) -> None:

@@ -332,23 +332,23 @@ def wrong(x, y, at, n, WHAT: tl.constexpr):
     [
         (
             "high slot",
-            "the slot is out of range\n  where: tlx.local_view, argument index\n  expected: 0 to 1\n  found: 2",
+            "the slot is out of range\n  where: tlx.local_view, argument buffer_idx\n  expected: 0 to 1\n  found: 2",
         ),
         (
             "low slot",
-            "the slot is out of range\n  where: tlx.local_view, argument index\n  expected: 0 to 1\n  found: -1",
+            "the slot is out of range\n  where: tlx.local_view, argument buffer_idx\n  expected: 0 to 1\n  found: -1",
         ),
-        ("slot of a slot", "the buffer is one slot already\n  where: tlx.local_view, argument buffer"),
-        ("no slot", "the buffer has slots\n  where: tlx.local_load, argument buffer\n  expected: one slot"),
-        ("no buffer", "an argument is not a buffer\n  where: tlx.local_load, argument buffer"),
-        ("index type", "an argument is not an integer\n  where: tlx.local_view, argument index"),
+        ("slot of a slot", "the buffer is one slot already\n  where: tlx.local_view, argument local_allocated_buffers"),
+        ("no slot", "the buffer has slots\n  where: tlx.local_load, argument src\n  expected: one slot"),
+        ("no buffer", "an argument is not a buffer\n  where: tlx.local_load, argument src"),
+        ("index type", "an argument is not an integer\n  where: tlx.local_view, argument buffer_idx"),
         (
             "store shape",
-            "the shapes differ\n  where: tlx.local_store, argument value\n  expected: (64, 64)\n  found: (64, 32)",
+            "the shapes differ\n  where: tlx.local_store, argument src\n  expected: (64, 64)\n  found: (64, 32)",
         ),
-        ("store type", "the types of the elements differ\n  where: tlx.local_store, argument value\n  expected: fp16"),
+        ("store type", "the types of the elements differ\n  where: tlx.local_store, argument src\n  expected: fp16"),
         ("store type", "hint: convert with .to(tl.float16)"),
-        ("store scalar", "an argument is not a tensor\n  where: tlx.local_store, argument value"),
+        ("store scalar", "an argument is not a tensor\n  where: tlx.local_store, argument src"),
         ("slice outside", "the slice leaves the buffer\n  where: tlx.local_slice, argument offset"),
         (
             "slice start",

@@ -1,4 +1,4 @@
-"""What each op of TLX does in a simulation. A method is the op of its name, with the arguments of that one."""
+"""What each op of TLX does in a simulation. A method is the op of its name, with the arguments of that one in order."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ class Operations:
                 raise self._refuse("the buffer is too small to be reused", expected=f"{size} bytes", found=there)
         return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), offset, count)
 
-    def local_view(self, buffer, index):
-        return buffer[index]
+    def local_view(self, local_allocated_buffers, buffer_idx):
+        return local_allocated_buffers[buffer_idx]
 
     def local_slice(self, buffer, offset, shape):
         view = self._slot("local_slice", buffer)
@@ -133,8 +133,8 @@ class Operations:
         moved = view.offset + sum(start * stride for start, stride in zip(starts, view.strides))
         return Buffer(self.machine, view.allocation, view.dtype, sizes, view.strides, moved, 0, view.label)
 
-    def local_trans(self, buffer, dims=(1, 0)):
-        view = self._slot("local_trans", buffer)
+    def local_trans(self, input, dims=(1, 0)):
+        view = self._slot("local_trans", input)
         order = [to_int(dim) for dim in dims]
         sizes = tuple(view.sizes[dim] for dim in order)
         strides = tuple(view.strides[dim] for dim in order)
@@ -143,9 +143,9 @@ class Operations:
     def local_reshape(self, buffer, shape):
         return self._retyped("local_reshape", buffer, buffer.dtype, tuple(map(to_int, shape)))
 
-    def local_reinterpret(self, buffer, dtype, shape=None, layout=None):
-        sizes = buffer.sizes if shape is None else tuple(map(to_int, shape))
-        return self._retyped("local_reinterpret", buffer, dtype, sizes)
+    def local_reinterpret(self, src, dtype, shape=None, layout=None):
+        sizes = src.sizes if shape is None else tuple(map(to_int, shape))
+        return self._retyped("local_reinterpret", src, dtype, sizes)
 
     def _retyped(self, name, buffer, dtype, sizes):
         view = self._slot(name, buffer)
@@ -160,15 +160,15 @@ class Operations:
             )
         return Buffer(self.machine, view.allocation, dtype, sizes, dense(sizes, item), view.offset, 0, view.label)
 
-    def local_load(self, buffer, token=None):
-        view = self._slot("local_load", buffer)
+    def local_load(self, src, token=None):
+        view = self._slot("local_load", src)
         self.machine.read(view, self.machine.new_op("local_load"))
         return _tensor(view.fetch(), view.dtype)
 
-    def local_store(self, buffer, value):
-        view = self._slot("local_store", buffer)
-        self._like("local_store", view, value.shape, value.dtype)
-        data = value.handle.data
+    def local_store(self, dst, src):
+        view = self._slot("local_store", dst)
+        self._like("local_store", view, src.shape, src.dtype)
+        data = src.handle.data
         self.machine.write(view, self.machine.new_op("local_store"))
         view.put(data)
 
