@@ -189,7 +189,7 @@ class Runtime:
             return self._rewritten(given)
         name = op_name(given, "tlx")
         if name is not None:
-            return self._operation(name)
+            return self._operation(given, name)
         if isinstance(given, ConstexprFunction):
             if op_name(given) is not None:
                 raise self.unsupported(f"an op of another extension, {op_name(given)}")
@@ -253,15 +253,25 @@ class Runtime:
             return tl.minimum(first, second) if function is min else tl.maximum(first, second)
         return function(*args)
 
-    def _operation(self, name: str) -> Callable[..., Any]:
+    def _operation(self, op: Any, name: str) -> Callable[..., Any]:
         run = getattr(self.operations, name, None) if not name.startswith("_") else None
         if run is None:
             raise self.unsupported(f"tlx.{name}")
+        parameters = [item for item in inspect.signature(op.fn).parameters.values() if item.name != "_semantic"]
+        signature, known = inspect.Signature(parameters), len(inspect.signature(run).parameters)
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise UserError(f"the arguments do not fit tlx.{name}", where=self.here(), found=error) from None
+            bound.apply_defaults()
+            for argument in parameters[known:]:
+                if plain(bound.arguments[argument.name]) != argument.default:
+                    raise self.unsupported(f"the argument {argument.name} of tlx.{name}")
             self.report.operations[name] += 1
             self.machine.scheduler.switch()
-            return run(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()})
+            return run(*map(plain, bound.args[:known]))
 
         return call
 
