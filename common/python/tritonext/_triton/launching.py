@@ -103,12 +103,13 @@ def _restore() -> None:
 def _run(original: Callable) -> Callable:
     @functools.wraps(original)
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        # An argument of the kernel keeps its name.
+        given = [option for name, option in _options.items() if name in kwargs and name not in self.arg_names]
+        if not given:
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         with contextlib.ExitStack() as scopes:
-            for name, option in _options.items():
-                # An argument of the kernel keeps its name.
-                if name not in kwargs or name in self.arg_names:
-                    continue
-                value = kwargs.pop(name)
+            for option in given:
+                value = kwargs.pop(option.name)
                 if value is not None:
                     grid, scope = option.apply(value, grid, kwargs)
                     scopes.enter_context(scope or contextlib.nullcontext())
