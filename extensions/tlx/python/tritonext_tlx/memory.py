@@ -90,8 +90,8 @@ def local_alloc(
     dtype: Any,
     num: Any = 1,
     storage: Any = storage_kind.smem,
-    reuse: Any = None,
     layout: Any = None,
+    reuse: Any = None,
     _semantic: Any = None,
 ) -> buffered_tensor:
     """Allocate ``num`` equal buffers in shared memory.
@@ -103,9 +103,9 @@ def local_alloc(
         dtype: Type of the elements.
         num: How many.
         storage: ``tlx.storage_kind.smem``.
+        layout: A shared layout of ``triton.experimental.gluon.language``; chosen from shape and type when None.
         reuse: A buffer whose memory to use from its start, instead of new memory. Both are valid; what is stored to one
             overwrites the other.
-        layout: A shared layout of ``triton.experimental.gluon.language``; chosen from shape and type when None.
 
     Raises:
         UserError: An argument is not a constant of the right kind.

@@ -92,7 +92,7 @@ class Operations:
 
     # Buffers.
 
-    def local_alloc(self, shape, dtype, num=1, storage=None, reuse=None, layout=None):
+    def local_alloc(self, shape, dtype, num=1, storage=None, layout=None, reuse=None):
         if storage is not None and storage.name != "smem":
             raise UnsupportedOperation(
                 "the simulator has no such storage", where=self.machine.here(), found=f"tlx.local_alloc in {storage}"
