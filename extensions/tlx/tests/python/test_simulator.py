@@ -356,6 +356,31 @@ def test_descriptor_copies_respect_edges_and_reduce(seed):
 
 
 @triton.jit
+def taking_turns(out, n):
+    cell = tlx.local_alloc((32,), tl.int32, 1)
+    turn = tlx.alloc_barriers(1)
+    tlx.local_store(cell[0], tl.full((32,), 1, tl.int32))
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            pass
+        with tlx.async_task(num_warps=1, replicate=2):
+            replica: tl.constexpr = tlx.async_task_replica_id()
+            for _ in range(n):
+                # Each arrival ends a phase, so even phases are the turns of one replica and odd ones of the other.
+                tlx.barrier_wait(turn[0], 1 - replica)
+                tlx.local_store(cell[0], tlx.local_load(cell[0]) * 2 + replica)
+                tlx.barrier_arrive(turn[0])
+    tl.store(out + tl.arange(0, 32), tlx.local_load(cell[0]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_tasks_take_turns_by_the_parity_of_one_barrier(seed):
+    out = np.zeros(32, np.int32)
+    simulate(taking_turns, (1,), out, 3, seed=seed)
+    assert (out == 0b1010101).all()
+
+
+@triton.jit
 def alternating(out, n):
     cell = tlx.local_alloc((128,), tl.int32, 1)
     tlx.local_store(cell[0], tl.zeros((128,), tl.int32))

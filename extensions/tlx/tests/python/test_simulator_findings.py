@@ -484,3 +484,21 @@ def test_a_wait_tells_of_its_phase_only():
         kinds.add(type(caught.value))
     # When both phases are over before the wait, it waits for a third one.
     assert kinds == {simulator.Race, simulator.UninitializedRead, simulator.Deadlock}
+
+
+@triton.jit
+def reads_behind_its_own_arrival(source, x):
+    tile = tlx.local_alloc((16, 16), tl.float32, 1)
+    full = tlx.alloc_barriers(1, arrive_count=2)
+    tlx.barrier_expect_bytes(full[0], 1024)
+    tlx.async_descriptor_load(source, tile[0], [0, 0], full[0])
+    tlx.barrier_arrive(full[0])
+    at = tl.arange(0, 16)
+    tl.store(x + at[:, None] * 16 + at[None, :], tlx.local_load(tile[0]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_arriving_last_is_not_waiting(seed):
+    kernel = reads_behind_its_own_arrival
+    text = found(simulator.ReadBeforeCompletion, kernel, Descriptor(zeros(16, 16), [16, 16]), zeros(256), seed=seed)
+    assert line_of(kernel, "local_load") in text

@@ -109,6 +109,8 @@ class Mbarrier:
 
     def __init__(self, machine: Machine, count: int, place: Any) -> None:
         self.machine = machine
+        # How many phases are known to be over, and of how many the bytes may be read.
+        self.passed = machine.new_tid()
         self.tid = machine.new_tid()
         self.count = count
         self.place = place
@@ -142,7 +144,11 @@ class Mbarrier:
         self.arrivals[(f"tlx.{op} in {actor}", place)] += 1
         self.pending -= count
         self.machine.release(actor, self.arriving)
+        before = self.phase
         self.advance(place)
+        if self.phase > before:
+            # Who arrives last knows that the phase is over, and nothing of the others.
+            actor.clock[self.passed] = self.phase
 
     def advance(self, place: Any) -> None:
         if self.pending:
@@ -159,7 +165,7 @@ class Mbarrier:
             self.phase += 1
             self.pending = self.count
             # Arrivals only add up, so this holds what the phases before told.
-            self.arriving[self.tid] = self.phase
+            self.arriving[self.tid] = self.arriving[self.passed] = self.phase
             self.released.append(self.arriving.copy())
 
     def state(self) -> str:
@@ -387,7 +393,7 @@ class Machine:
 
         self.scheduler.switch(Waiting(ready, what, place, barrier))
         clock = self.actor.clock
-        phases = int(clock[barrier.tid])
+        phases = int(clock[barrier.passed])
         np.maximum(clock, barrier.released[phases + (phases & 1 == parity)], out=clock)
 
     def named_barrier(self, number: int, threads: int, waits: bool, place: Any) -> None:
