@@ -58,7 +58,7 @@ class Case:
         kernel: Name of the kernel there.
         family: Key of the arguments in :func:`arguments`.
         wanted: Values that choose one of the configurations of its autotuner.
-        gap: What the error says of a kernel that is known not to compile; empty for the others.
+        gap: What the error says where the outcome is known to be one; empty for the others.
     """
 
     name: str
@@ -215,14 +215,14 @@ def compile_cases(source: pathlib.Path, only: str) -> Iterator[tuple[Case, Outco
             continue
         found = sorted(source.rglob(f"tutorials/{case.file}"))
         outcome = in_process(found[0], index) if found else Outcome(f"the wheel has no {case.file}")
-        print(f"{case.name}: {'no' if outcome.error else 'yes'}", file=sys.stderr, flush=True)
+        print(f"{case.name}: {'a gap' if outcome.error else 'works'}", file=sys.stderr, flush=True)
         yield case, outcome
 
 
 def unexpected(case: Case, outcome: Outcome) -> bool:
     """Say on stderr when an outcome is not the expected one, and return whether it is not."""
     if case.gap and outcome.error is None:
-        print(f"{case.name}: compiles now; take `gap` out of its case", file=sys.stderr)
+        print(f"{case.name}: works now; take `gap` out of its case", file=sys.stderr)
         return True
     if outcome.error is not None and not (case.gap and case.gap in outcome.error):
         print(f"{case.name}: {outcome.error}", file=sys.stderr)
