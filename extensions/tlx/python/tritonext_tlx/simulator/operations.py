@@ -1,4 +1,4 @@
-"""What each op of TLX does in a simulation. A method is the op of its name, with the arguments of that one in order."""
+"""What each op of TLX does in a simulation. A method is the op of its name, with its arguments."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import random
 import sys
 import traceback
@@ -258,7 +259,14 @@ class Runtime:
         if run is None:
             raise self.unsupported(f"tlx.{name}")
         parameters = [item for item in inspect.signature(op.fn).parameters.values() if item.name != "_semantic"]
-        signature, known = inspect.Signature(parameters), len(inspect.signature(run).parameters)
+        signature, known = inspect.Signature(parameters), list(inspect.signature(run).parameters)
+        names = {item.name for item in parameters}
+        # By name, or by position where the simulator has another name for it.
+        targets = {
+            item.name: item.name if item.name in known else own
+            for item, own in itertools.zip_longest(parameters, known[: len(parameters)])
+            if item.name in known or (own is not None and own not in names)
+        }
 
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -266,12 +274,13 @@ class Runtime:
             except TypeError as error:
                 raise UserError(f"the arguments do not fit tlx.{name}", where=self.here(), found=error) from None
             bound.apply_defaults()
-            for argument in parameters[known:]:
-                if plain(bound.arguments[argument.name]) != argument.default:
+            given = {key: plain(value) for key, value in bound.arguments.items()}
+            for argument in parameters:
+                if argument.name not in targets and given[argument.name] != argument.default:
                     raise self.unsupported(f"the argument {argument.name} of tlx.{name}")
             self.report.operations[name] += 1
             self.machine.scheduler.switch()
-            return run(*map(plain, bound.args[:known]))
+            return run(**{target: given[key] for key, target in targets.items()})
 
         return call
 
