@@ -330,11 +330,11 @@ def test_tensors_pass_between_tasks(seed, slots):
 
 @triton.jit
 def copied(source, target, n, REDUCE: tl.constexpr, STEP: tl.constexpr):
-    tile = tlx.local_alloc((64, 64), tl.float32, 2)
+    tile = tlx.local_alloc((64, 64), source.dtype, 2)
     full = tlx.alloc_barriers(2)
     for i in range(n):
         slot, phase = tlx.get_bufidx_phase(i, 2)
-        tlx.barrier_expect_bytes(full[slot], 64 * 64 * 4)
+        tlx.barrier_expect_bytes(full[slot], 64 * 64 * (source.dtype.primitive_bitwidth // 8))
         tlx.async_descriptor_store_wait(1)
         tlx.async_descriptor_load(source, tile[slot], [i * 64, 0], full[slot])
         tlx.barrier_wait(full[slot], phase)
@@ -353,6 +353,16 @@ def test_descriptor_copies_respect_edges_and_reduce(seed):
         copied, (1,), Descriptor(padded, [64, 64]), Descriptor(total, [64, 64]), 3, REDUCE="add", STEP=0, seed=seed
     )
     np.testing.assert_allclose(total, padded.reshape(3, 64, 64).astype(np.float64).sum(0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("reduce", ["add", "max", "min"])
+def test_descriptor_stores_reduce_bfloat16(reduce):
+    # Few bits, so that sums are exact in any order.
+    x = Typed.bfloat16(np.random.default_rng(3).integers(-20, 20, (192, 64)))
+    out = Typed.bfloat16(np.zeros((64, 64)))
+    simulate(copied, (1,), Descriptor(x, [64, 64]), Descriptor(out, [64, 64]), 3, REDUCE=reduce, STEP=0)
+    parts = np.concatenate([np.zeros((1, 64, 64)), x.numbers().reshape(3, 64, 64)])
+    np.testing.assert_array_equal(out.numbers(), {"add": np.sum, "max": np.max, "min": np.min}[reduce](parts, axis=0))
 
 
 @triton.jit

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import Finding, OutOfRange
+from tritonext.errors import UserError
+
+from .errors import OutOfRange
 
 __all__ = ["Allocation", "GlobalMemory"]
 
@@ -39,7 +41,7 @@ class GlobalMemory:
         """Take in an array and return its address.
 
         Raises:
-            Finding: Its elements do not fill one piece of memory.
+            UserError: Its elements do not fill one piece of memory.
         """
         for index, region in enumerate(self._regions):
             if region.array is array:
@@ -47,7 +49,7 @@ class GlobalMemory:
         order = np.argsort([-stride for stride in array.strides], kind="stable")
         packed = array.transpose(order)
         if not packed.flags.c_contiguous:
-            raise Finding(
+            raise UserError(
                 "an array is a view with gaps", where=f"argument {name}", hint="pass numpy.ascontiguousarray of it"
             )
         self._regions.append(_Region(name, array, packed.reshape(-1).view(np.uint8)))

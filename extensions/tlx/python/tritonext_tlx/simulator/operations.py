@@ -429,10 +429,9 @@ class Operations:
 
     def _land(self, addresses: Any, inside: Any, data: np.ndarray, dtype: tl.dtype, reduction: str) -> None:
         if reduction:
-            if dtype == tl.bfloat16:
-                raise UnsupportedOperation("the simulator does not reduce bfloat16 in global memory")
             old = self.memory.load(addresses, inside, None, data.dtype)
-            data = _REDUCE[reduction](old, data)
+            result = _REDUCE[reduction](widen(old, dtype), widen(data, dtype))
+            data = bfloat16_bits(result) if dtype == tl.bfloat16 else result
         self.memory.store(addresses, data, inside)
 
     def async_descriptor_prefetch_tensor(self, desc, offsets, pred=None, eviction_policy=""):
