@@ -84,20 +84,12 @@ def async_dot(
     flag = constant(use_acc)
     if flag is not None:
         operands.append(_semantic.cast(_semantic.to_tensor(flag), tl.int1).handle)
-    limit = _semantic.builder.options.max_num_imprecise_acc_default if dtype.is_fp8() else 0
-    if dtype.is_fp8() and limit <= shape_a[1] and not (flag is None or (isinstance(flag, int) and flag)):
-        # At such a limit stock Triton adds partial sums to the accumulator, whether or not it is to be used.
-        raise refuse(
-            name,
-            "partial sums are added to the accumulator, so it cannot be left out",
-            "use_acc",
-            expected=f"True, or the option max_num_imprecise_acc_default above K = {shape_a[1]}",
-            found=f"{'a run-time value' if isinstance(flag, tl.tensor) else flag}, and the option {limit}",
-        )
     handle = _semantic.builder.create_tlx_async_dot(operands)
     builder = typed_builder(_semantic)
     handle.set_attr("inputPrecision", builder.get_string_attr(_precision(name, input_precision, dtype)))
     if dtype.is_fp8():
+        # Not cut to K: at a limit that K reaches, stock Triton adds partial sums to the accumulator, used or not.
+        limit = _semantic.builder.options.max_num_imprecise_acc_default
         handle.set_attr("maxNumImpreciseAcc", builder.get_int32_attr(limit))
     return tl.tensor(handle, accumulator.type)
 
