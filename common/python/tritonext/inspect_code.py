@@ -6,6 +6,7 @@ is read. Both give one :class:`CodeStats`, so a change can be judged in the same
 
 from __future__ import annotations
 
+import abc
 import re
 import shutil
 import subprocess
@@ -189,7 +190,7 @@ def _epilogue(code: list[Instruction], architecture: _Architecture) -> list[Inst
         cut = closing[-1]
 
 
-class _Architecture:
+class _Architecture(abc.ABC):
     """What to make of the instructions of one vendor."""
 
     classes: tuple[tuple[str, str], ...]
@@ -211,17 +212,17 @@ class _Architecture:
         """Whether the instruction belongs to the tensor-core part of the kernel."""
         return re.match(self.mainloop, name) is not None
 
+    @abc.abstractmethod
     def width(self, name: str) -> int:
         """Bits a memory instruction moves for each lane."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def resources(self, kernel: CompiledKernel) -> tuple[int, int]:
         """Registers and stack bytes of a thread."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def warp_barriers(self, kernel: CompiledKernel) -> int:
         """Barriers among the lanes of one warp."""
-        raise NotImplementedError
 
 
 class _Nvidia(_Architecture):
