@@ -271,15 +271,15 @@ def barrier_arrive(
         typed_builder(_semantic).create_mbarrier_arrive(barrier.handle, count, condition)
 
 
-def _named_barrier(name: str, kind: int, bar: Any, num_threads: Any, semantic: Any) -> None:
+def _named_barrier(name: str, kind: int, bar: Any, arrive_count: Any, semantic: Any) -> None:
     number = bounded(name, "bar", bar, 0, 15)
-    count = bounded(name, "num_threads", num_threads, 32, 1024, 32)
+    count = bounded(name, "arrive_count", arrive_count, 32, 1024, 32)
     builder = semantic.builder
     builder.create_tlx_named_barrier([builder.get_int32(value) for value in (kind, number, count)])
 
 
 @op(targets=NVIDIA)
-def named_barrier_wait(bar: Any, num_threads: Any, _semantic: Any = None) -> None:
+def named_barrier_wait(bar: Any, arrive_count: Any, _semantic: Any = None) -> None:
     """Arrive at a hardware barrier of the block and wait for it.
 
     The compiler takes barriers too: 0 for the kernel's own warps, 1 for the start and end of tasks, and from 2 on one
@@ -287,26 +287,26 @@ def named_barrier_wait(bar: Any, num_threads: Any, _semantic: Any = None) -> Non
 
     Args:
         bar: Number of the barrier, a constant from 0 to 15.
-        num_threads: Threads that wait and arrive, together: a constant multiple of 32.
+        arrive_count: Threads that wait and arrive, together: a constant multiple of 32.
 
     Raises:
         UserError: An argument is no constant, or out of range.
     """
-    _named_barrier("named_barrier_wait", 0, bar, num_threads, _semantic)
+    _named_barrier("named_barrier_wait", 0, bar, arrive_count, _semantic)
 
 
 @op(targets=NVIDIA)
-def named_barrier_arrive(bar: Any, num_threads: Any, _semantic: Any = None) -> None:
+def named_barrier_arrive(bar: Any, arrive_count: Any, _semantic: Any = None) -> None:
     """Arrive at a hardware barrier without waiting for it.
 
     Args:
         bar: As of :func:`named_barrier_wait`.
-        num_threads: As of :func:`named_barrier_wait`.
+        arrive_count: As of :func:`named_barrier_wait`.
 
     Raises:
         UserError: An argument is no constant, or out of range.
     """
-    _named_barrier("named_barrier_arrive", 1, bar, num_threads, _semantic)
+    _named_barrier("named_barrier_arrive", 1, bar, arrive_count, _semantic)
 
 
 @op(targets=ALL)

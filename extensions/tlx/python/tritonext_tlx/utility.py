@@ -72,15 +72,15 @@ def vote_ballot_sync(mask: Any, pred: Any, _semantic: Any = None) -> tl.tensor:
 
 
 @op(targets=ALL)
-def dtype_of(value: Any, _semantic: Any = None) -> tl.constexpr:
+def dtype_of(v: Any, _semantic: Any = None) -> tl.constexpr:
     """Return the type of the elements of a tensor, pointer, buffer or descriptor, as a constant.
 
     Raises:
         UserError: The argument has no elements.
     """
-    dtype = getattr(value, "dtype", None)
+    dtype = getattr(v, "dtype", None)
     if not isinstance(dtype, tl.dtype):
-        raise refuse("dtype_of", "an argument has no elements", "value", expected="a value", found=type(value).__name__)
+        raise refuse("dtype_of", "an argument has no elements", "v", expected="a value", found=type(v).__name__)
     return tl.constexpr(dtype.element_ty if dtype.is_ptr() else dtype)
 
 

@@ -295,7 +295,7 @@ def wrong(x, n, CASE: tl.constexpr):
         ),
         ("arrivals of threads", "2", "out of range", "barrier_arrive, argument arrive_count", "1 to 1", "2"),
         ("id", "wait(16, 128)", "out of range", "named_barrier_wait, argument bar", "0 to 15", "16"),
-        ("threads", "(9, 100)", "out of range", "named_barrier_arrive, argument num_threads", "in steps of 32", "100"),
+        ("threads", "(9, 100)", "out of range", "named_barrier_arrive, argument arrive_count", "in steps of 32", "100"),
         ("run-time id", "(n, 128)", "not a constant integer", "named_barrier_arrive, argument bar", "", ""),
         ("scope", 'fence("cta")', "no such value", "fence, argument scope", "'gpu', 'sys', 'async_shared'", "'cta'"),
     ],

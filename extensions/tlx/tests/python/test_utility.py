@@ -112,7 +112,7 @@ def axes(x, n, CASE: tl.constexpr):
     [
         ("no type", "cuda:90", "not a type of whole bytes", "size_of, argument dtype", "a type", "4"),
         ("part of a byte", "cuda:80", "not a type of whole bytes", "size_of, argument dtype", "a type", "int1"),
-        ("no elements", "hip:gfx942", "has no elements", "dtype_of, argument value", "a value", "constexpr"),
+        ("no elements", "hip:gfx942", "has no elements", "dtype_of, argument v", "a value", "constexpr"),
         ("no voters", "cuda:90", "out of range", "vote_ballot_sync, argument mask", "1 to 4294967295", "0"),
         ("run-time voters", "cuda:90", "not a constant", "vote_ballot_sync, argument mask", "a number known", ""),
         ("votes of a tensor", "cuda:90", "not a scalar", "vote_ballot_sync, argument pred", "a scalar", ""),

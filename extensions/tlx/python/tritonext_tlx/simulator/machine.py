@@ -404,7 +404,7 @@ class Machine:
             raise BarrierMisuse(
                 f"named barrier {number} gets more threads than it waits for",
                 where=place,
-                expected=f"{threads}, the argument num_threads",
+                expected=f"{threads}, the argument arrive_count",
                 found=f"{barrier.threads}, with the {actor.num_warps * 32} of {actor}",
             )
         self.release(actor, barrier.arriving)

@@ -332,11 +332,11 @@ class Operations:
             count = to_int(arrive_count) * (32 * actor.num_warps if barrier.per_thread else 1)
             barrier.arrive(actor, count, self.machine.here(), "barrier_arrive")
 
-    def named_barrier_wait(self, bar, num_threads):
-        self.machine.named_barrier(to_int(bar), to_int(num_threads), True, self.machine.here())
+    def named_barrier_wait(self, bar, arrive_count):
+        self.machine.named_barrier(to_int(bar), to_int(arrive_count), True, self.machine.here())
 
-    def named_barrier_arrive(self, bar, num_threads):
-        self.machine.named_barrier(to_int(bar), to_int(num_threads), False, self.machine.here())
+    def named_barrier_arrive(self, bar, arrive_count):
+        self.machine.named_barrier(to_int(bar), to_int(arrive_count), False, self.machine.here())
 
     def fence(self, scope):
         if scope == "async_shared":
@@ -455,8 +455,8 @@ class Operations:
     def thread_id(self, axis=0):
         return scalar(self.machine.actor.first_thread if to_int(axis) == 0 else 0, tl.int32)
 
-    def dtype_of(self, value):
-        return value.dtype.element_ty if value.dtype.is_ptr() else value.dtype
+    def dtype_of(self, v):
+        return v.dtype.element_ty if v.dtype.is_ptr() else v.dtype
 
     def size_of(self, dtype):
         return dtype.primitive_bitwidth // 8
