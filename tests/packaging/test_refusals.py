@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sysconfig
 
 import pytest
 
@@ -131,11 +132,11 @@ def configure(environment, tools, tmp_path):
     """Run CMake alone on a project whose CMakeLists.txt holds the given lines."""
     cmake = pathlib.Path(environment.check("-c", "import cmake; print(cmake.CMAKE_BIN_DIR)").strip(), "cmake")
     # Ninja comes with the environment too; a machine need not have make, CMake's default.
-    ninja = environment.check("-c", "import ninja; print(ninja.BIN_DIR)").strip()
+    ninja = shutil.which("ninja", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]))
     root = environment.check("-m", "tritonext.build", "root").strip()
 
     def run(directory: pathlib.Path, *options: str) -> subprocess.CompletedProcess[str]:
-        command = [cmake, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}/ninja"]
+        command = [cmake, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
         command += ["-S", directory, "-B", tmp_path / "build", f"-DTritonext_ROOT={root}"]
         command += [f"-DPython_EXECUTABLE={environment.python}", *options]
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -111,9 +111,11 @@ def guarded(function: Callable[[], int]) -> int:
     """Call a command and print what goes wrong around it as text instead of a traceback; return the exit status."""
     _ensure_streams()
     try:
-        status = function()
-        sys.stdout.flush()
-        return status
+        try:
+            return function()
+        finally:
+            # Also behind the SystemExit of --help: at its own end the interpreter reports what cannot be written badly.
+            sys.stdout.flush()
     except TritonextError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
