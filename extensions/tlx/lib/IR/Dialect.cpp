@@ -2,6 +2,7 @@
 #include "tritonext_tlx/IR/Builders.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "python/src/ir.h"
 
 using namespace mlir;
@@ -11,7 +12,19 @@ using namespace mlir;
 #define GET_OP_CLASSES
 #include "tritonext_tlx/IR/Ops.cpp.inc"
 
+namespace {
+
+/// Without it no function that uses an op of the dialect would be inlined.
+struct TlxInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
+};
+
+} // namespace
+
 void tritonext::tlx::TlxDialect::initialize() {
+  addInterfaces<TlxInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "tritonext_tlx/IR/Ops.cpp.inc"

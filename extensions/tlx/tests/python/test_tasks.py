@@ -387,6 +387,41 @@ def test_a_target_without_tasks_is_named(refused, op, target):
     assert op not in tlx.supported_ops(target)
 
 
+@triton.jit
+def product(a_tile, b_tile, acc):
+    return tlx.async_dot_wait(0, tlx.async_dot(a_tile, b_tile, acc))
+
+
+@triton.jit
+def copy_and_multiply(a, b, tiles, full, out):
+    tlx.barrier_expect_bytes(full[0], 2 * 64 * 64 * 2)
+    tlx.async_descriptor_load(a, tiles[0], [0, 0], full[0])
+    tlx.async_descriptor_load(b, tiles[1], [0, 0], full[0])
+    tlx.barrier_wait(full[0], 0)
+    acc = product(tiles[0], tiles[1], tl.zeros((64, 64), tl.float32))
+    tl.store(out + tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :], acc)
+
+
+@triton.jit
+def in_functions(a, b, out):
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    full = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            pass
+        with tlx.async_task(num_warps=4):
+            copy_and_multiply(a, b, tiles, full, out)
+
+
+def test_functions_with_ops_are_inlined_into_tasks(compiled):
+    signature = "a=tensordesc<fp16[64, 64]>, b=tensordesc<fp16[64, 64]>, out=*fp32:16"
+    text = compiled(in_functions, signature).asm["ttgir"]
+    assert "tt.call" not in text
+    _, task = partitions(text)
+    assert task.count("ttng.async_tma_copy_global_to_local") == 2
+    assert task.count("ttng.warp_group_dot ") == 1
+
+
 @triton.jit(noinline=True)
 def kept_apart(x):
     tl.store(x, 1.0)
