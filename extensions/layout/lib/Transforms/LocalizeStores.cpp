@@ -307,7 +307,8 @@ void LocalizeStores::runOnOperation() {
   for (const Candidate &candidate : candidates) {
     operands.emplace_back();
     for (Value operand : candidate.access->getOperands())
-      operands.back().push_back(recomputer.get(candidate.plan, operand, candidate.encoding));
+      operands.back().push_back(
+          recomputer.get(candidate.plan, operand, candidate.encoding, candidate.access));
     old.insert_range(candidate.plan.covered);
   }
   for (auto [candidate, values] : llvm::zip_equal(candidates, operands)) {

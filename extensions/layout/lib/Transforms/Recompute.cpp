@@ -40,6 +40,14 @@ std::string describe(Value value) {
   return ("'" + value.getDefiningOp()->getName().getStringRef() + "'").str();
 }
 
+/// Returns the op of the block of `op` before which to repeat `op` for `user`.
+Operation *getPlace(Operation *op, Operation *user) {
+  if (isa<LoadOp>(op))
+    return op;
+  Operation *latest = op->getBlock()->findAncestorOpInBlock(*user);
+  return latest && op->isBeforeInBlock(latest) ? latest : op->getNextNode();
+}
+
 } // namespace
 
 std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding, bool isData) {
@@ -103,45 +111,42 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding, b
   return std::nullopt;
 }
 
-Value Recomputer::get(const RecomputePlan &plan, Value value, Attribute encoding) {
+Value Recomputer::get(const RecomputePlan &plan, Value value, Attribute encoding, Operation *user) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getEncoding() == encoding)
     return value;
   Request request(value, encoding);
-  if (Value known = created.lookup(request))
-    return known;
-
   Operation *op = value.getDefiningOp();
-  OpBuilder builder(op->getContext());
+  OpBuilder builder(op);
   auto newType = type.cloneWithEncoding(encoding);
-  Value result;
+  Value result = created.lookup(request);
   switch (plan.methods.lookup(request)) {
   case Method::Keep:
     llvm_unreachable("a tensor that is kept has the layout already");
   case Method::Bypass:
-    result = get(plan, cast<ttg::ConvertLayoutOp>(op).getSrc(), encoding);
-    break;
+    return get(plan, cast<ttg::ConvertLayoutOp>(op).getSrc(), encoding, user);
   case Method::Exchange:
-    builder.setInsertionPointAfter(op);
-    result = ttg::ConvertLayoutOp::create(builder, op->getLoc(), newType,
-                                          cast<ttg::ConvertLayoutOp>(op).getSrc());
-    break;
-  case Method::Clone: {
-    Attribute operandEncoding = isa<LoadOp>(op) ? encoding : inferSrcEncoding(op, encoding);
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, get(plan, operand, operandEncoding));
-    builder.setInsertionPointAfter(op);
-    Operation *clone = builder.clone(*op, mapping);
-    if (auto constant = dyn_cast<arith::ConstantOp>(clone))
-      constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).reshape(newType));
-    clone->getResult(0).setType(newType);
-    result = clone->getResult(0);
+    if (!result)
+      result = ttg::ConvertLayoutOp::create(builder, op->getLoc(), newType,
+                                            cast<ttg::ConvertLayoutOp>(op).getSrc());
+    return created[request] = result;
+  case Method::Clone:
     break;
   }
-  }
-  created[request] = result;
-  return result;
+
+  Operation *place = getPlace(op, user);
+  if (result && result.getDefiningOp()->isBeforeInBlock(place))
+    return result;
+  Attribute operandEncoding = isa<LoadOp>(op) ? encoding : inferSrcEncoding(op, encoding);
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, get(plan, operand, operandEncoding, place));
+  builder.setInsertionPoint(place);
+  Operation *clone = builder.clone(*op, mapping);
+  if (auto constant = dyn_cast<arith::ConstantOp>(clone))
+    constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).reshape(newType));
+  clone->getResult(0).setType(newType);
+  return created[request] = clone->getResult(0);
 }
 
 } // namespace tritonext::layout

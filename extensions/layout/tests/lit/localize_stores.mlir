@@ -7,10 +7,10 @@
 // CHECK-DAG: #[[$MMA:.+]] = #ttg.nvidia_mma
 // CHECK-NOT: #ttg.blocked
 // CHECK-LABEL: @row_major
+// CHECK: %[[VALUE:.+]] = ttg.convert_layout %{{.+}} : tensor<128x128xf16, #[[$MMA]]> -> tensor<128x128xf16, #[[$LINEAR]]>
 // CHECK-DAG: tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #[[$LINEAR]]}>>
 // CHECK-DAG: tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #[[$LINEAR]]}>>
-// CHECK: %[[VALUE:.+]] = ttg.convert_layout %{{.+}} : tensor<128x128xf16, #[[$MMA]]> -> tensor<128x128xf16, #[[$LINEAR]]>
-// CHECK-NEXT: tt.store %{{.+}}, %[[VALUE]] : tensor<128x128x!tt.ptr<f16>, #[[$LINEAR]]>
+// CHECK: tt.store %{{.+}}, %[[VALUE]] : tensor<128x128x!tt.ptr<f16>, #[[$LINEAR]]>
 // CHECK-NEXT: tt.return
 // REMARK: applied: each warp keeps its elements: barriers 7 -> 0, scratch bytes 8192 -> 8192, vector bits 128 -> 128, memory lines 256 -> 256 [layout-localize-stores]
 
@@ -99,7 +99,7 @@ tt.func public @masked(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride
 // Arithmetic between the exchange and the store moves to the new layout.
 // CHECK-LABEL: @work_after_the_exchange
 // CHECK: %[[WIDE:.+]] = ttg.convert_layout %{{.+}} : tensor<128x128xf32, #mma{{[0-9]*}}> -> tensor<128x128xf32, #[[L:linear[0-9]*]]>
-// CHECK-NEXT: %[[NARROW:.+]] = arith.truncf %[[WIDE]] : tensor<128x128xf32, #[[L]]> to tensor<128x128xf16, #[[L]]>
+// CHECK: %[[NARROW:.+]] = arith.truncf %[[WIDE]] : tensor<128x128xf32, #[[L]]> to tensor<128x128xf16, #[[L]]>
 // CHECK-NEXT: tt.store %{{.+}}, %[[NARROW]]
 // REMARK: applied: {{.*}} barriers 15 -> 0
 
@@ -131,8 +131,10 @@ tt.func public @work_after_the_exchange(%base: !tt.ptr<f16> {tt.divisibility = 1
 // CHECK-LABEL: @two_stores
 // CHECK: %[[VALUE:.+]] = ttg.convert_layout
 // CHECK-NOT: ttg.convert_layout
-// CHECK: tt.store %{{.+}}, %[[VALUE]]
-// CHECK-NEXT: tt.store %{{.+}}, %[[VALUE]]
+// CHECK: tt.store %[[FIRST:.+]], %[[VALUE]]
+// CHECK-NOT: tt.make_range
+// CHECK: %[[SECOND:.+]] = tt.addptr %[[FIRST]]
+// CHECK: tt.store %[[SECOND]], %[[VALUE]]
 // REMARK-COUNT-2: applied:
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
@@ -155,6 +157,50 @@ tt.func public @two_stores(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %st
   %d = ttg.convert_layout %x : tensor<128x128xf16, #mma> -> tensor<128x128xf16, #blocked>
   tt.store %ptr, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
   tt.store %ptr2, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// Addresses are computed behind the loop that makes the data, where they take no registers from it, and in front of a
+// loop that only uses them.
+// CHECK-LABEL: @around_loops
+// CHECK-NOT: parent = #linear
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK: tt.make_range {{.*}} parent = #linear
+// CHECK: %[[AT:.+]] = tt.addptr {{.*}} tensor<128x128x!tt.ptr<f16>, #linear{{[0-9]*}}>
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: %[[VALUE:.+]] = ttg.convert_layout
+// CHECK-NEXT: tt.store %[[AT]], %[[VALUE]]
+// REMARK: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @around_loops(%base: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride: i32 {tt.divisibility = 16 : i32}, %n: i32, %x: tensor<128x128xf16, #mma>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>>
+  %c = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>>
+  %r2 = tt.expand_dims %r {axis = 1 : i32} : tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>> -> tensor<128x1xi32, #blocked>
+  %c2 = tt.expand_dims %c {axis = 0 : i32} : tensor<128xi32, #ttg.slice<{dim = 0, parent = #blocked}>> -> tensor<1x128xi32, #blocked>
+  %s = tt.splat %stride : i32 -> tensor<128x1xi32, #blocked>
+  %o = arith.muli %r2, %s : tensor<128x1xi32, #blocked>
+  %p = tt.splat %base : !tt.ptr<f16> -> tensor<128x1x!tt.ptr<f16>, #blocked>
+  %q = tt.addptr %p, %o : tensor<128x1x!tt.ptr<f16>, #blocked>, tensor<128x1xi32, #blocked>
+  %qb = tt.broadcast %q : tensor<128x1x!tt.ptr<f16>, #blocked> -> tensor<128x128x!tt.ptr<f16>, #blocked>
+  %cb = tt.broadcast %c2 : tensor<1x128xi32, #blocked> -> tensor<128x128xi32, #blocked>
+  %ptr = tt.addptr %qb, %cb : tensor<128x128x!tt.ptr<f16>, #blocked>, tensor<128x128xi32, #blocked>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%a = %x) -> tensor<128x128xf16, #mma> : i32 {
+    %b = arith.addf %a, %a : tensor<128x128xf16, #mma>
+    scf.yield %b : tensor<128x128xf16, #mma>
+  }
+  scf.for %i = %zero to %n step %one : i32 {
+    %d = ttg.convert_layout %sum : tensor<128x128xf16, #mma> -> tensor<128x128xf16, #blocked>
+    tt.store %ptr, %d : tensor<128x128x!tt.ptr<f16>, #blocked>
+  }
   tt.return
 }
 }

@@ -49,12 +49,16 @@ private:
   const ExchangeModel *model;
 };
 
-/// Creates the tensors of plans. Each op is placed beside the one it repeats,
-/// so it sees the same memory and dominates the same users. Plans that ask for
+/// Creates the tensors of plans. Loads and conversions are placed beside the
+/// ones they repeat, since those see the same memory. Anything else goes to the
+/// block of the one it repeats, right before what needs it: it does not enter
+/// loops, and takes no registers across those in between. Plans that ask for
 /// the same tensor share it.
 class Recomputer {
 public:
-  mlir::Value get(const RecomputePlan &plan, mlir::Value value, mlir::Attribute encoding);
+  /// Returns `value` in `encoding`, at a place that dominates `user`.
+  mlir::Value get(const RecomputePlan &plan, mlir::Value value, mlir::Attribute encoding,
+                  mlir::Operation *user);
 
 private:
   llvm::DenseMap<Request, mlir::Value> created;
