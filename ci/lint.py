@@ -22,6 +22,8 @@ import workspace
 ROOT = workspace.ROOT
 # Terms of the field, and mistakes that tests make on purpose.
 NO_MISSPELLINGS = "subtile,maped,blokc,coalesc"
+# Scripts that sessions run where Triton and extensions are installed.
+WITH_TRITON = {"ci/demo.py", "ci/published_tlx.py"}
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -84,21 +86,31 @@ def imports(path: pathlib.Path) -> Iterable[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+def pyproject(directory: pathlib.Path) -> dict:
+    """Return the contents of the pyproject.toml of ``directory``."""
+    return tomllib.loads((directory / "pyproject.toml").read_text())
+
+
 def import_rules() -> Iterable[str]:
     """Hold the import rules of ARCHITECTURE.md that ruff cannot express."""
-    extensions = {f"tritonext_{name}" for name in workspace.extensions(fixtures=True)}
+    packages = {f"tritonext_{name}": pyproject(path) for name, path in workspace.extensions(fixtures=True).items()}
     for name in tracked("*.py"):
         if "/tests/" in f"/{name}" and not name.startswith("tests/extensions"):
             continue
         for line, module in imports(ROOT / name):
             top = module.split(".")[0]
-            if name.startswith("common/python/") and top in extensions:
+            if name.startswith("common/python/") and top in packages:
                 yield f"{name}:{line}: the SDK imports the extension {top}; let the extension register itself"
             if name == "common/python/tritonext/manifest.py" and top not in sys.stdlib_module_names | {"__future__"}:
                 yield f"{name}:{line}: the manifest module imports {top}; builds need it to be stdlib-only"
+            before_builds = name == "noxfile.py" or (name.startswith("ci/") and name not in WITH_TRITON)
+            if before_builds and top in {"triton", *packages}:
+                yield f"{name}:{line}: imports {top}, which is not there before anything is built"
             if re.match(r"(tests/)?extensions/", name):
                 own = name.split("extensions/")[1].split("/")[0]
-                if top in extensions - {f"tritonext_{own}"}:
+                manifest = packages[f"tritonext_{own}"]["tool"]["tritonext"]
+                required = {re.match(r"\w+", text)[0] for text in manifest["requires"]}
+                if top in packages.keys() - {f"tritonext_{other}" for other in {own, *required}}:
                     yield f"{name}:{line}: extension {own} imports {top}; state it in `requires` and use its public API"
                 if module.startswith("tritonext._"):
                     yield f"{name}:{line}: extension {own} imports the private module {module}"
@@ -113,19 +125,15 @@ def import_rules() -> Iterable[str]:
 def version_copies() -> Iterable[str]:
     """Compare the copies of a pin that a file format forces on us with versions.toml."""
     pins = workspace.pins()
-    version, triton = pins["tritonext"]["version"], pins["triton"]["version"]
-    series = ".".join(version.split(".")[:2])
-    sdk = tomllib.loads((ROOT / "common/pyproject.toml").read_text())["project"]
-    if "version" in sdk and sdk["version"] != version:
-        yield f"common/pyproject.toml: version is {sdk['version']}, versions.toml says {version}"
+    triton = pins["triton"]["version"]
+    series = ".".join(pins["tritonext"]["version"].split(".")[:2])
     wanted = sorted(workspace.requirements("build"))
-    stated = sorted(sdk["optional-dependencies"]["build"])
-    if [text.replace(" ", "") for text in stated] != [text for text in wanted if not text.startswith("triton")]:
+    stated = sorted(pyproject(ROOT / "common")["project"]["optional-dependencies"]["build"])
+    if stated != wanted:
         yield f"common/pyproject.toml: extra `build` is {stated}, versions.toml says {wanted}"
     for name, directory in workspace.extensions(fixtures=True).items():
-        path = directory / "pyproject.toml"
-        data = tomllib.loads(path.read_text())
-        where = path.relative_to(ROOT)
+        data = pyproject(directory)
+        where = directory.relative_to(ROOT) / "pyproject.toml"
         for requirement in (f"triton=={triton}", f"tritonext=={series}.*"):
             if requirement not in data["project"]["dependencies"]:
                 yield f"{where}: project.dependencies lacks {requirement!r}"
@@ -137,7 +145,7 @@ def version_copies() -> Iterable[str]:
 
 
 FORBIDDEN = {
-    r"(^|[^A-Za-z0-9_.])/(work|farm)/|/opt/dev|/root/\.pyenv": "a path of one machine",
+    r"(^|[^A-Za-z0-9_.])/(home|mnt|opt|root|work|Users)/": "a path of one machine",
     r"deb\.debian\.org|pypi\.org|files\.pythonhosted|registry\.npmjs": "the host of a package registry",
     r"\b(TODO|FIXME|XXX)\b": "unfinished work",
 }
