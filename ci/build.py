@@ -30,12 +30,12 @@ NO_INPUT = {"tests", "examples", "build"}
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("projects", nargs="*", help="extension ids; the SDK is always built first")
+    parser.add_argument("extensions", nargs="*", help="ids; the SDK is always built first")
     parser.add_argument("--all", action="store_true", help="build every extension, the fixtures of the tests included")
     parser.add_argument("--install", action="store_true", help="install the built extensions into this environment")
     arguments = parser.parse_args(argv)
-    names = list(workspace.extensions(fixtures=True)) if arguments.all else arguments.projects
-    directories = {name: workspace.project_directory(name) for name in names if name != "sdk"}
+    names = list(workspace.extensions(fixtures=True)) if arguments.all else arguments.extensions
+    directories = {name: workspace.extension_directory(name) for name in names}
 
     DIST.mkdir(exist_ok=True)
     sdk_digest = digest(workspace.ROOT / "common", workspace.ROOT / "versions.toml")
@@ -116,7 +116,7 @@ def install(wheel: pathlib.Path, with_dependencies: bool = False) -> None:
 
 
 def run(*command: object) -> None:
-    """Run ``command`` and end the build with its exit status when it fails."""
+    """Run ``command`` and exit with its status when it fails."""
     status = subprocess.run([str(part) for part in command], check=False).returncode
     if status:
         raise SystemExit(status)

@@ -1,7 +1,7 @@
 """Write the generated parts of the documentation, or with --check say which are out of date.
 
-Generated: the table of extensions in README.md, and docs/reference/ (extensions, environment variables, stock
-pipelines). Their sources are the manifests, TableGen, `tritonext/env.py` and the recorded stock pipelines.
+Generated: the table of extensions in README.md, and docs/reference/ (extensions, environment variables). Their sources
+are the manifests, TableGen and `tritonext/env.py`.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ Triton unpacks to a gigabyte, so it is installed once and not for each session.
 from __future__ import annotations
 
 import pathlib
-import subprocess
 import sys
 
+import build
 import workspace
 
 __all__ = ["ensure"]
@@ -25,14 +25,8 @@ def ensure(*groups: str) -> pathlib.Path:
     python = ENVIRONMENT / "bin" / "python"
     # A venv interrupted while it was made has a Python but no pip.
     if not (ENVIRONMENT / "bin" / "pip").exists():
-        _run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
+        build.run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
     triton = f"triton=={workspace.pins()['triton']['version']}"
     pinned = [requirement for group in groups for requirement in workspace.requirements(group)]
-    _run(python, "-m", "pip", "install", "-q", triton, *pinned)
+    build.run(python, "-m", "pip", "install", "-q", triton, *pinned)
     return python
-
-
-def _run(*command: object) -> None:
-    status = subprocess.run([str(part) for part in command], check=False).returncode
-    if status:
-        raise SystemExit(status)

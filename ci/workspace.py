@@ -7,7 +7,7 @@ import pathlib
 import sys
 import tomllib
 
-__all__ = ["ROOT", "extensions", "pins", "program", "project_directory", "requirements"]
+__all__ = ["ROOT", "extension_directory", "extensions", "pins", "program", "requirements"]
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -31,20 +31,20 @@ def extensions(fixtures: bool = False) -> dict[str, pathlib.Path]:
     return found
 
 
-def project_directory(name: str) -> pathlib.Path:
-    """Return the directory of the project ``name``: ``sdk`` or an extension id.
+def extension_directory(name: str) -> pathlib.Path:
+    """Return the directory of the extension with the id ``name``.
 
     Raises:
-        SystemExit: There is no such project; the message lists those there are.
+        SystemExit: There is no such extension; the message lists those there are.
     """
-    projects = {"sdk": ROOT / "common"} | extensions(fixtures=True)
-    if name not in projects:
-        raise SystemExit(f"unknown project {name!r}\n  expected: one of {', '.join(projects)}")
-    return projects[name]
+    found = extensions(fixtures=True)
+    if name not in found:
+        raise SystemExit(f"unknown extension {name!r}\n  expected: one of {', '.join(found)}")
+    return found[name]
 
 
 def requirements(group: str) -> list[str]:
-    """Return the pinned requirements of a session group: build, test, lint, docs or report."""
+    """Return the pinned requirements of a group of versions.toml, such as ``build``."""
     return [name + pin for name, pin in pins()["requirements"][group].items()]
 
 
