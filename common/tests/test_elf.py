@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pathlib
 import random
+import struct
 import time
 
 import pytest
@@ -75,6 +76,24 @@ def test_refuses_what_is_no_shared_object(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(ElfError, match=message):
         Elf(path)
+
+
+def _hash_table(content: bytes) -> int:
+    """Return the position of the GNU hash table by the section table: `.gnu.hash` has the type 0x6ffffff6."""
+    start, size, count = *struct.unpack_from("<Q", content, 40), *struct.unpack_from("<HH", content, 58)
+    sections = (struct.unpack_from("<IIQQQ", content, start + index * size) for index in range(count))
+    return next(offset for _, kind, _, _, offset in sections if kind == 0x6FFFFFF6)
+
+
+@pytest.mark.parametrize("word", [0, 2], ids=["buckets", "filter"])
+@pytest.mark.parametrize("size", [0, 0xFFFFFFFF])
+def test_damaged_hash_table_is_refused(tmp_path, libc, word, size):
+    content = bytearray(libc.read_bytes())
+    struct.pack_into("<I", content, _hash_table(content) + 4 * word, size)
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with Elf(path) as elf, pytest.raises(ElfError, match="table of exported symbols is damaged"):
+        elf.exports("malloc")
 
 
 def test_damaged_files_never_raise_anything_else(tmp_path, libc):

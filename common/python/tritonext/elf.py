@@ -22,11 +22,14 @@ _MACHINES = {62: "x86_64", 183: "aarch64"}
 
 _ET_DYN = 3
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
-_DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME = 1, 4, 5, 6, 10, 14
+_DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 1, 4, 5, 6, 10
 _DT_GNU_HASH, _DT_VERSYM = 0x6FFFFEF5, 0x6FFFFFF0
 _STB_LOCAL, _STB_WEAK = 0, 2
 _SYMBOL_SIZE = 24
 _NT_GNU_BUILD_ID = 3
+
+# What reading a table of wrong numbers ends in.
+_DAMAGE = (struct.error, IndexError, KeyError, OverflowError, UnicodeDecodeError, ZeroDivisionError)
 
 
 class ElfError(Exception):
@@ -72,7 +75,7 @@ class Elf:
         except ElfError:
             self._data.close()
             raise
-        except (struct.error, IndexError, KeyError, OverflowError, UnicodeDecodeError) as error:
+        except _DAMAGE as error:
             self._data.close()
             raise ElfError("the ELF headers are damaged or cut short") from error
 
@@ -85,14 +88,17 @@ class Elf:
     @property
     def needed(self) -> tuple[str, ...]:
         """Names of the libraries this one asks the dynamic linker to load."""
-        return tuple(self._string(value) for tag, value in self._dynamic if tag == _DT_NEEDED)
+        try:
+            return tuple(self._string(value) for tag, value in self._dynamic if tag == _DT_NEEDED)
+        except _DAMAGE as error:
+            raise ElfError("the dynamic section is damaged") from error
 
     @functools.cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """All global symbols of the dynamic table, in file order."""
         try:
             table = [self._symbol(index) for index in range(1, self._symbol_count())]
-        except (struct.error, IndexError, KeyError, OverflowError, UnicodeDecodeError) as error:
+        except _DAMAGE as error:
             raise ElfError("the dynamic symbol table is damaged or cut short") from error
         return tuple(symbol for symbol in table if symbol)
 
@@ -114,7 +120,14 @@ class Elf:
         table = self._tags.get(_DT_GNU_HASH)
         if table is None:
             return any(symbol.name == name and symbol.defined for symbol in self.symbols)
-        data, encoded = self._data, name.encode()
+        try:
+            return self._hashed(name.encode(), table)
+        except _DAMAGE as error:
+            raise ElfError("the table of exported symbols is damaged or cut short") from error
+
+    def _hashed(self, encoded: bytes, table: int) -> bool:
+        """Look a symbol up as the dynamic linker does: Bloom filter, bucket, chain."""
+        data = self._data
         hashed = 5381
         for byte in encoded:
             hashed = (hashed * 33 + byte) & 0xFFFFFFFF
