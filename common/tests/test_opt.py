@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from tritonext import opt
-from tritonext._triton import ir
+from tritonext._triton import ir, recording
 from tritonext.errors import DiagnosticError, OptionError, UnknownPassError, UserError
 from tritonext.opt import Chunk, PassCall
 from tritonext.testing import Finished, run_python
@@ -431,6 +432,24 @@ def test_captured_output_is_not_lost_to_an_exception(capfd):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert capfd.readouterr().err == "before\n"
+
+
+def test_recording_and_capturing_take_turns(capfd):
+    order = []
+
+    def capture() -> None:
+        with ir.capture_stderr():
+            order.append("captured")
+
+    thread = threading.Thread(target=capture)
+    with recording._printed_ir():
+        thread.start()
+        thread.join(0.2)
+        order.append("recorded")
+    thread.join()
+    os.write(2, b"after\n")
+    assert order == ["recorded", "captured"]
+    assert capfd.readouterr().err == "after\n"
 
 
 def test_dumps_are_dropped_and_messages_kept():

@@ -25,16 +25,18 @@ from triton._C import libtriton
 from tritonext.errors import DiagnosticError, OptionError, UnknownPassError
 
 __all__ = [
+    "Captured",
     "Diagnostic",
     "StockPass",
     "add_pass",
     "capture_stderr",
     "context",
+    "environment",
     "extension_pass_names",
     "parse_diagnostics",
-    "parse_file",
     "parse_text",
     "pass_manager",
+    "redirect_stderr",
     "run",
     "source_name",
     "stock_pass",
@@ -148,12 +150,6 @@ def parse_text(source: str, made_in: Any, name: str = "<input>", first_line: int
         return _parse(path, made_in, name)
 
 
-def parse_file(path: str | os.PathLike[str], made_in: Any) -> Any:
-    """Parse the module in a file; like :func:`parse_text`."""
-    path = pathlib.Path(path)
-    return parse_text(path.read_text(encoding="utf-8"), made_in, os.fspath(path))
-
-
 def run(manager: Any, module: Any, name: str = "<input>") -> list[Diagnostic]:
     """Run a pass manager on a module.
 
@@ -169,7 +165,7 @@ def run(manager: Any, module: Any, name: str = "<input>") -> list[Diagnostic]:
         DiagnosticError: A pass failed or left invalid IR; ``diagnostics`` has all messages.
     """
     failed = False
-    with capture_stderr() as captured, _environment("MLIR_ENABLE_DIAGNOSTICS", "warnings,remarks"):
+    with capture_stderr() as captured, environment("MLIR_ENABLE_DIAGNOSTICS", "warnings,remarks"):
         try:
             manager.run(module, "tritonext")
         except RuntimeError:
@@ -269,34 +265,42 @@ def unknown_pass(name: str, others: Sequence[str] = ()) -> UnknownPassError:
     )
 
 
-class _Captured:
+class Captured:
+    """What a block wrote to standard error; empty until it ends."""
+
     text = ""
 
 
 @contextlib.contextmanager
-def capture_stderr() -> Iterator[_Captured]:
-    """Redirect file descriptor 2 to a file for the duration of the block; ``text`` is set when it ends.
-
-    Blocks of several threads run one after another. When an exception leaves the block, what was captured goes to the
-    real stream after all.
-    """
-    captured = _Captured()
+def redirect_stderr(captured: Captured) -> Iterator[None]:
+    """Send file descriptor 2 to ``captured`` for the duration of the block; blocks of several threads take turns."""
     with _capture_lock, tempfile.TemporaryFile() as file:
         sys.stderr.flush()
         saved = os.dup(2)
         os.dup2(file.fileno(), 2)
-        raised = True
         try:
-            yield captured
-            raised = False
+            yield
         finally:
             sys.stderr.flush()
             os.dup2(saved, 2)
             os.close(saved)
             file.seek(0)
             captured.text = file.read().decode(errors="replace")
-            if raised:
-                os.write(2, captured.text.encode())
+
+
+@contextlib.contextmanager
+def capture_stderr() -> Iterator[Captured]:
+    """Redirect file descriptor 2 as :func:`redirect_stderr` does.
+
+    When an exception leaves the block, what was captured goes to the real stream after all.
+    """
+    captured = Captured()
+    try:
+        with redirect_stderr(captured):
+            yield captured
+    except BaseException:
+        os.write(2, captured.text.encode())
+        raise
 
 
 def parse_diagnostics(output: str, name: str | None = None) -> list[Diagnostic]:
@@ -353,7 +357,8 @@ def _error(message: str, diagnostics: list[Diagnostic], name: str) -> Diagnostic
 
 
 @contextlib.contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
+def environment(name: str, value: str) -> Iterator[None]:
+    """Set an environment variable, which MLIR reads, for the duration of the block."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:

@@ -7,16 +7,16 @@ What is recorded is the compilation itself: no pass manager is split or replaced
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from triton import knobs
 
+from tritonext._triton import ir
 from tritonext.pipeline import Pipeline, wrap_stage
 
 __all__ = ["PassRun", "Recording", "interpreted", "record", "uncached"]
@@ -97,10 +97,10 @@ def record(stages: tuple[str, ...]) -> Iterator[Recording]:
     """
 
     def around(inner, source, metadata, info):
-        with _printed_ir() as read:
+        with _printed_ir() as printed:
             result = inner(source, metadata)
         # The stages before the LLVM module edit their argument, so it now is what the last pass left.
-        recording.passes += _split(info.stage, read(), _without_locations(str(source)))
+        recording.passes += _split(info.stage, printed.text, _without_locations(str(source)))
         return result
 
     steps = [wrap_stage(stage, around, key="recording") for stage in stages]
@@ -110,28 +110,14 @@ def record(stages: tuple[str, ...]) -> Iterator[Recording]:
 
 
 @contextlib.contextmanager
-def _printed_ir() -> Iterator[Callable[[], str]]:
-    """Make MLIR print before each pass, and catch it; yields a function that returns the text after the block."""
-    text = ""
-    sys.stderr.flush()
-    with tempfile.TemporaryFile() as file:
-        terminal = os.dup(2)
-        previous = os.environ.get("MLIR_ENABLE_DUMP")
-        os.environ["MLIR_ENABLE_DUMP"] = "1"
-        os.dup2(file.fileno(), 2)
-        try:
-            yield lambda: text
-        finally:
-            sys.stderr.flush()
-            os.dup2(terminal, 2)
-            os.close(terminal)
-            if previous is None:
-                del os.environ["MLIR_ENABLE_DUMP"]
-            else:
-                os.environ["MLIR_ENABLE_DUMP"] = previous
-            file.seek(0)
-            text = file.read().decode(errors="replace")
-            sys.stderr.write("".join(_DIAGNOSTIC.findall(text)))
+def _printed_ir() -> Iterator[ir.Captured]:
+    """Make MLIR print before each pass, and catch it."""
+    captured = ir.Captured()
+    try:
+        with ir.redirect_stderr(captured), ir.environment("MLIR_ENABLE_DUMP", "1"):
+            yield captured
+    finally:
+        sys.stderr.write("".join(_DIAGNOSTIC.findall(captured.text)))
 
 
 def _split(stage: str, text: str, last: str) -> list[PassRun]:
