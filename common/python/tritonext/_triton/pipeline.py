@@ -587,10 +587,7 @@ def stock(target: GPUTarget, options: Mapping[str, Any], language: str = "triton
     backend = make_backend(target)
     parsed = backend.parse_options(dict(options))
     front = Language[language.upper()]
-    table: dict[str, Callable] = {}
-    with activation.use_stock(), knobs.runtime.scope():
-        knobs.runtime.add_stages_inspection_hook = None
-        backend.add_stages(table, parsed, front)
+    table = stock_table(backend, parsed, front)
     anchors = {name: _StagePlan(name, _dry_run(name, table[name])).anchors() for name in STAGES if name in table}
     return Stock(backend, parsed, front, table, anchors)
 
