@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import pathlib
-import statistics
 import sys
 import time
 
 import harness
+import report
 import tritonext
 from harness import Environment, Record
+from tritonext.testing import gpu_missing
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -68,12 +69,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def why_not() -> str | None:
     """Return why nothing can be measured here, or None."""
-    try:
-        import torch
-    except ImportError:
-        return "torch is not installed"
-    if not torch.cuda.is_available():
-        return "there is no CUDA device"
+    if (reason := gpu_missing()) is not None:
+        return reason
     return "a pipeline is active for the whole process; unset TRITONEXT_ENABLE" if tritonext.active() else None
 
 
@@ -86,13 +83,11 @@ def line(entry: Record) -> str:
 
 def summaries(records: list[Record]) -> list[str]:
     """Return one line for each baseline: the geometric mean and the worst of the ratios."""
-    names = dict.fromkeys(name for entry in records for name in entry.ratio)
+    entries = [entry.to_json() for entry in records]
     lines = []
-    for name in names:
-        ratios = {entry.case: entry.ratio[name] for entry in records if name in entry.ratio}
-        worst = min(ratios, key=ratios.__getitem__)
-        mean = statistics.geometric_mean(ratios.values())
-        lines.append(f"{mean:.3f}x {name} over {len(ratios)} cases, worst {ratios[worst]:.3f}x ({worst})")
+    for name in report.baselines(entries):
+        count, mean, worst, case = report.summary(entries, name)
+        lines.append(f"{mean:.3f}x {name} over {count} cases, worst {worst:.3f}x ({case})")
     return lines
 
 

@@ -25,6 +25,7 @@ from rich.table import Table
 import tritonext
 from tritonext.inspect_code import CodeStats, describe_widths, regressions, stats
 from tritonext.offline import Specialization, parse_signature
+from tritonext.testing import gpu_missing
 
 TARGET = "cuda:90"
 SIZE = 4096
@@ -115,12 +116,10 @@ def run_both(case: Case) -> tuple[float, float, bool]:
 
 def why_not_run() -> str | None:
     """Return why the kernels cannot run here, or None."""
-    try:
-        import torch
-    except ImportError:
-        return "torch is not installed"
-    if not torch.cuda.is_available():
-        return "there is no NVIDIA GPU"
+    if (reason := gpu_missing()) is not None:
+        return reason
+    import torch
+
     if torch.cuda.get_device_capability() != (9, 0):
         return f"the GPU is {torch.cuda.get_device_name()}, not a Hopper GPU"
     return None

@@ -58,6 +58,10 @@ def test_check_fails_until_the_tables_are_those_of_the_results(results, tmp_path
     assert report.main(arguments) == 0
 
 
+def test_the_pages_of_the_repository_are_those_of_its_results(capsys):
+    assert report.main(["--check"]) == 0, capsys.readouterr().out
+
+
 def test_plots_of_equal_results_are_equal_files(results, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib draws the plots")
     entries = report.load(results)["nvidia-h200", "layout-epilogue"]

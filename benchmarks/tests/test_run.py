@@ -6,6 +6,7 @@ import pytest
 
 import harness
 import run
+import tritonext
 from harness import Environment, Metric, Samples
 
 ENVIRONMENT = Environment("NVIDIA H200", "580.1", "3.9.0", "2.11.0", "abc", "2026-01-02")
@@ -28,11 +29,18 @@ def test_an_unknown_suite_is_refused(capsys):
 
 
 def test_a_machine_without_gpu_is_told_so(capsys, monkeypatch):
-    monkeypatch.setattr(run, "why_not", lambda: "there is no CUDA device")
+    monkeypatch.setattr(run, "gpu_missing", lambda: "no NVIDIA GPU")
     with pytest.raises(SystemExit) as stop:
         run.main([])
     assert stop.value.code == 2
-    assert "there is no CUDA device" in capsys.readouterr().err
+    assert "the suites cannot run here: no NVIDIA GPU" in capsys.readouterr().err
+
+
+def test_an_active_pipeline_is_not_measured_as_stock(monkeypatch):
+    monkeypatch.setattr(run, "gpu_missing", lambda: None)
+    assert run.why_not() is None
+    with tritonext.use(tritonext.Pipeline(name="empty")):
+        assert "unset TRITONEXT_ENABLE" in run.why_not()
 
 
 def test_the_summary_names_mean_and_worst_case():
