@@ -17,36 +17,24 @@ from dataclasses import dataclass
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 import triton
-import triton.language as tl
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 import tritonext
+import workspace
 from tritonext.inspect_code import CodeStats, describe_widths, regressions, stats
-from tritonext.offline import Specialization, parse_signature
+from tritonext.offline import Specialization
 from tritonext.testing import gpu_missing
+
+sys.path.insert(0, str(workspace.ROOT / "extensions" / "layout" / "examples"))
+
+import gemm
 
 TARGET = "cuda:90"
 SIZE = 4096
 # A time within this of stock's is the noise of a short measurement.
 NOISE = 0.97
-
-
-@triton.jit
-def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """C = A @ B for row-major matrices whose sizes the tile divides: plain Triton, nothing of tritonext in it."""
-    rm = tl.program_id(0) * BM + tl.arange(0, BM)
-    rn = tl.program_id(1) * BN + tl.arange(0, BN)
-    rk = tl.arange(0, BK)
-    a_at = a + rm[:, None] * K + rk[None, :]
-    b_at = b + rk[:, None] * N + rn[None, :]
-    acc = tl.zeros((BM, BN), tl.float32)
-    for _ in range(0, K, BK):
-        acc = tl.dot(tl.load(a_at), tl.load(b_at), acc)
-        a_at += BK
-        b_at += BK * N
-    tl.store(c + rm[:, None] * N + rn[None, :], acc.to(c.dtype.element_ty))
 
 
 @dataclass(frozen=True)
@@ -58,17 +46,8 @@ class Case:
     warps: int
 
     @property
-    def constants(self) -> dict[str, int]:
-        return {"BM": 128, "BN": self.columns, "BK": 64}
-
-    @property
-    def options(self) -> dict[str, int]:
-        return {"num_warps": self.warps, "num_stages": 3}
-
-    @property
     def kernel(self) -> Specialization:
-        signature = f"a=*fp16:16, b=*fp16:16, c=*{self.out}:16, M=i32:16, N=i32:16, K=i32:16"
-        return Specialization(matmul, parse_signature(signature), self.constants, self.options)
+        return gemm.specialize(self.out, self.columns, self.warps)
 
     def __str__(self) -> str:
         return f"128x{self.columns}x64, {self.warps} warps"
@@ -77,9 +56,6 @@ class Case:
 CASES = [Case(out, columns, warps) for out in ("fp16", "fp32") for columns, warps in ((128, 4), (128, 8), (256, 8))]
 
 HEADINGS = ["warps", "CTA barriers", "in epilogue", "shared bytes", "registers", "spills", "instructions", "stores"]
-
-# Lets `tritonext explain ci/demo.py::matmul` know the arguments.
-tritonext_explain = {"matmul": CASES[0].kernel}
 
 
 def compile_both(case: Case) -> tuple[CodeStats, CodeStats, bool]:
@@ -96,10 +72,11 @@ def run_both(case: Case) -> tuple[float, float, bool]:
 
     dtype = {"fp16": torch.float16, "fp32": torch.float32}[case.out]
     a, b = (torch.randn((SIZE, SIZE), device="cuda", dtype=torch.float16) for _ in range(2))
-    grid = (SIZE // 128, SIZE // case.columns)
+    kernel = case.kernel
+    grid = (SIZE // kernel.constexprs["BM"], SIZE // kernel.constexprs["BN"])
 
     def run(result: torch.Tensor) -> None:
-        matmul[grid](a, b, result, SIZE, SIZE, SIZE, **case.constants, **case.options)
+        gemm.gemm[grid](a, b, result, SIZE, SIZE, SIZE, **kernel.constexprs, **kernel.options)
 
     def measure() -> tuple[torch.Tensor, float]:
         result = torch.full((SIZE, SIZE), float("nan"), device="cuda", dtype=dtype)
@@ -170,7 +147,7 @@ def main() -> int:
     command = pathlib.Path(sys.executable).with_name("tritonext")
     console.print(
         f"the extension changed {changed} of {len(CASES)} kernels and made none worse; see what it did, pass by pass:\n"
-        f"  {os.path.relpath(command)} explain {os.path.relpath(__file__)}::matmul --enable layout"
+        f"  {os.path.relpath(command)} explain {os.path.relpath(gemm.__file__)}::gemm --enable layout"
     )
     return 0
 

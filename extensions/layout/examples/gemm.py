@@ -18,6 +18,7 @@ from tritonext.testing import gpu_missing
 
 @triton.jit
 def gemm(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """C = A @ B for row-major matrices whose sizes the tile divides: plain Triton, nothing of tritonext in it."""
     rm = tl.program_id(0) * BM + tl.arange(0, BM)
     rn = tl.program_id(1) * BN + tl.arange(0, BN)
     rk = tl.arange(0, BK)
@@ -31,12 +32,17 @@ def gemm(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr)
     tl.store(c + rm[:, None] * N + rn[None, :], acc.to(c.dtype.element_ty))
 
 
-TILE = {"BM": 128, "BN": 128, "BK": 64}
-
-
-def compare_code(target: str, warps: int, out: str) -> None:
+def specialize(out: str = "fp16", columns: int = 128, warps: int = 4) -> Specialization:
+    """Return what the kernel is compiled for: the type of C, the columns of the tile, the warps."""
     signature = parse_signature(f"a=*fp16:16, b=*fp16:16, c=*{out}:16, M=i32:16, N=i32:16, K=i32:16")
-    kernel = Specialization(gemm, signature, TILE, {"num_warps": warps, "num_stages": 3})
+    return Specialization(gemm, signature, {"BM": 128, "BN": columns, "BK": 64}, {"num_warps": warps, "num_stages": 3})
+
+
+# Lets `tritonext explain gemm.py::gemm` know the arguments.
+tritonext_explain = {"gemm": specialize()}
+
+
+def compare_code(kernel: Specialization, target: str) -> None:
     stock = stats(kernel.compile(target))
     with tritonext.use("layout"):
         ours = stats(kernel.compile(target))
@@ -45,7 +51,7 @@ def compare_code(target: str, warps: int, out: str) -> None:
         print(f"{name.replace('_', ' '):36}{getattr(stock, name):8}{getattr(ours, name):8}")
 
 
-def compare_runs(warps: int, out: str) -> None:
+def compare_runs(kernel: Specialization, out: str) -> None:
     import torch
 
     m, n, k = 8192, 8192, 512
@@ -54,10 +60,10 @@ def compare_runs(warps: int, out: str) -> None:
 
     def run(name: str) -> float:
         c = torch.full((m, n), float("nan"), device="cuda", dtype=getattr(torch, f"float{out.removeprefix('fp')}"))
-        grid = (m // TILE["BM"], n // TILE["BN"])
+        grid = (m // kernel.constexprs["BM"], n // kernel.constexprs["BN"])
         results[name] = c
         return triton.testing.do_bench(
-            lambda: gemm[grid](a, b, c, m, n, k, **TILE, num_warps=warps, num_stages=3), return_mode="median"
+            lambda: gemm[grid](a, b, c, m, n, k, **kernel.constexprs, **kernel.options), return_mode="median"
         )
 
     stock = run("stock")
@@ -73,9 +79,10 @@ def main() -> None:
     parser.add_argument("--warps", type=int, default=4)
     parser.add_argument("--out", choices=("fp16", "fp32"), default="fp16")
     arguments = parser.parse_args()
-    compare_code(arguments.target, arguments.warps, arguments.out)
+    kernel = specialize(arguments.out, warps=arguments.warps)
+    compare_code(kernel, arguments.target)
     if (reason := gpu_missing()) is None:
-        compare_runs(arguments.warps, arguments.out)
+        compare_runs(kernel, arguments.out)
     else:
         print(f"numbers and time not compared: {reason}")
 

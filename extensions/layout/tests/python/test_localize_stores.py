@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 
 import pytest
@@ -10,6 +11,8 @@ import tritonext
 from tritonext import remarks
 from tritonext.inspect_code import regressions, stats
 from tritonext.testing import kernels, run_python
+
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gemm.py"
 
 # CTA barriers after the last wgmma wait in stock code, by (columns of the tile, warps, output).
 HOPPER_GEMM = {
@@ -125,3 +128,9 @@ def test_pass_does_nothing_the_second_time(tmp_path):
     as_is, again = run_python(*command), run_python(*command, "--pass", "layout-localize-stores")
     assert as_is.returncode == again.returncode == 0, again
     assert again.stdout == as_is.stdout
+
+
+def test_example_shows_both_compilations():
+    done = run_python(str(EXAMPLE), "--out", "fp32")
+    assert done.returncode == 0, done
+    assert re.search(r"^epilogue barriers +4 +1$", done.stdout, re.MULTILINE), done
