@@ -242,4 +242,21 @@ void buildClusterBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
   builder.create<ttng::ClusterBarrierOp>();
 }
 
+void buildAliasSpec(TritonOpBuilder &builder, std::vector<Value> &values) {
+  IntegerAttr size;
+  if (int64_t bytes = constantOf(values[1]))
+    size = builder.getBuilder().getI32IntegerAttr(bytes);
+  values[0] = builder.create<AliasSpecOp>(builder.getBuilder().getI32Type(), size).getResult();
+}
+
+void buildAliasStorage(TritonOpBuilder &builder, std::vector<Value> &values) {
+  OpBuilder &plain = builder.getBuilder();
+  auto number = [&](size_t index) { return plain.getI32IntegerAttr(constantOf(values[index])); };
+  if (values.size() == 3)
+    builder.create<AliasStorageOp>(values[1], values[2], plain.getI32IntegerAttr(0), IntegerAttr(),
+                                   plain.getI32IntegerAttr(1));
+  else
+    builder.create<AliasStorageOp>(values[1], values[2], number(3), number(4), number(5));
+}
+
 } // namespace tritonext::tlx

@@ -5,6 +5,7 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 
 import tritonext
 
+from .aliasing import reuse_group, reuse_group_type, storage_alias_spec
 from .barrier import (
     alloc_barriers,
     alloc_warp_barrier,
@@ -112,8 +113,11 @@ __all__ = [
     "named_barrier_wait",
     "pipeline",
     "prefetch",
+    "reuse_group",
+    "reuse_group_type",
     "simulate",
     "size_of",
+    "storage_alias_spec",
     "storage_kind",
     "supported_ops",
     "thread_id",

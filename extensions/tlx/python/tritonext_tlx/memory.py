@@ -16,9 +16,11 @@ from triton.experimental.gluon.language import (
 
 from tritonext.language import typed_builder
 
+from .aliasing import alias_spec
 from .barrier import barrier_at, mbarrier
 from .definition import constant, integer, integers, op, refuse, scalar, target_of, tensor
 from .types import (
+    alignment_of,
     async_token,
     buffered_tensor,
     buffered_tensor_type,
@@ -104,8 +106,8 @@ def local_alloc(
         num: How many.
         storage: ``tlx.storage_kind.smem``.
         layout: A shared layout of ``triton.experimental.gluon.language``; chosen from shape and type when None.
-        reuse: A buffer whose memory to use from its start, instead of new memory. Both are valid; what is stored to one
-            overwrites the other.
+        reuse: Instead of new memory, that of a :func:`storage_alias_spec`, or of a buffer from its start. What is
+            stored to one of the buffers overwrites the others.
 
     Raises:
         UserError: An argument is not a constant of the right kind.
@@ -136,8 +138,10 @@ def local_alloc(
     whole = [count, *sizes]
     descriptor = _descriptor(builder, element, whole, chosen, whole)
     base = constant(reuse)
-    if base is None:
+    if base is None or isinstance(base, alias_spec):
         handle = builder.create_local_alloc(descriptor)
+        if base is not None:
+            _semantic.builder.create_tlx_alias_storage([base.handle, handle])
     else:
         _check_reuse(name, base, math.prod(whole) * element.primitive_bitwidth // 8, chosen)
         handle = builder.create_memdesc_reinterpret(descriptor, base.handle)
@@ -154,7 +158,7 @@ def _check_reuse(name: str, base: Any, size: int, layout: Any) -> None:
 
 
 def _check_alignment(name: str, argument: str, kind: buffered_tensor_type, layout: Any) -> None:
-    if (needed := _alignment(layout)) > (there := _alignment(kind.layout)):
+    if (needed := alignment_of(layout)) > (there := alignment_of(kind.layout)):
         raise refuse(
             name,
             "the buffer is not aligned for the layout of the view",
@@ -163,11 +167,6 @@ def _check_alignment(name: str, argument: str, kind: buffered_tensor_type, layou
             found=there,
             hint="give the buffer the wider of both layouts, or the view a plain one",
         )
-
-
-def _alignment(layout: Any) -> int:
-    """Return the alignment of a buffer with a layout; a swizzle repeats after eight rows."""
-    return 8 * layout.swizzle_byte_width if isinstance(layout, NVMMASharedLayout) else getattr(layout, "alignment", 16)
 
 
 @op()

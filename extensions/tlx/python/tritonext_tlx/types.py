@@ -12,7 +12,7 @@ from triton.language.core import base_type, base_value, builtin
 
 from .definition import refuse
 
-__all__ = ["async_token", "buffered_tensor", "buffered_tensor_type", "default_layout", "storage_kind"]
+__all__ = ["alignment_of", "async_token", "buffered_tensor", "buffered_tensor_type", "default_layout", "storage_kind"]
 
 
 class storage_kind(enum.Enum):
@@ -156,6 +156,11 @@ def default_layout(shape: list[int], dtype: tl.dtype, target: str) -> Any:
         if layout.swizzle_byte_width:
             return layout
     return SwizzledSharedLayout(1, 1, 1, list(reversed(range(rank))))
+
+
+def alignment_of(layout: Any) -> int:
+    """Return the alignment of a buffer with a layout in bytes; a swizzle repeats after eight rows."""
+    return 8 * layout.swizzle_byte_width if isinstance(layout, NVMMASharedLayout) else getattr(layout, "alignment", 16)
 
 
 def require_buffer(name: str, argument: str, value: Any, *, slots: bool | None = None) -> buffered_tensor:

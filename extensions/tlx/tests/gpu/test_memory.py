@@ -114,6 +114,31 @@ def test_reused_memory():
 
 
 @triton.jit
+def shared_by_slots(x, y, n):
+    """Halves that lie apart, so that words of the same number lie over them."""
+    spec = tlx.storage_alias_spec()
+    row = tlx.local_alloc((64,), tl.float32, 2, reuse=spec)
+    words = tlx.local_alloc((64, 64), tl.float32, 2, reuse=spec)
+    halves = tlx.local_alloc((64, 64), tl.float16, 2, reuse=spec)
+    spec.set_buffer_overlap(
+        tlx.reuse_group(words, tlx.reuse_group(row, halves, group_type=tlx.reuse_group_type.distinct))
+    )
+    for i in tl.static_range(2):
+        tlx.local_store(row[i], tl.load(x + i * 4096 + tl.arange(0, 64)).to(tl.float32))
+        tlx.local_store(halves[i], tl.load(x + i * 4096 + tile(64, 64)))
+    value = tlx.local_load(halves[n]).to(tl.float32) + tlx.local_load(row[n])[None, :]
+    tlx.local_store(words[1 - n], value)
+    tl.store(y + tile(64, 64), tlx.local_load(words[1 - n]) + tlx.local_load(halves[n]))
+
+
+@pytest.mark.parametrize("slot", [0, 1])
+def test_slots_of_one_number_share_memory(slot):
+    x, y = random(2, 64, 64), torch.full((64, 64), float("nan"), device="cuda")
+    shared_by_slots[(1,)](x, y, slot)
+    assert torch.equal(y, 2 * x[slot].float() + x[slot, 0].float())
+
+
+@triton.jit
 def indexed(x, index, gathered, scattered, AXIS: tl.constexpr):
     slots = tlx.local_alloc((64, 32), tl.float32, 2)
     at = tl.load(index + tile(64, 32))

@@ -548,7 +548,7 @@ def test_simulated_ops_take_the_arguments_of_the_ops():
     def defaults(function, *others):
         signature = inspect.signature(function)
         # The kinds of storage are not imported to be defaults.
-        left_out = ("self", "storage", "_semantic", "_body", *others)
+        left_out = ("self", "storage", "args", "_semantic", "_body", *others)
         return {name: item.default for name, item in signature.parameters.items() if name not in left_out}
 
     for name in tlx.supported_ops("cuda:90"):
@@ -612,3 +612,38 @@ def test_the_guide_shows_what_happens(tmp_path):
     script.write_text(code.replace("barrier_wait(empty[slot], phase)", "barrier_wait(empty[slot], phase ^ 1)"))
     done = run_python(script)
     assert done.returncode == 0, done.stderr
+
+
+@triton.jit
+def shares_memory(x, out, n, WHAT: tl.constexpr):
+    """Words and halves of one memory, used one after the other."""
+    at = tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    spec = tlx.storage_alias_spec()
+    words = tlx.local_alloc((32, 32), tl.float32, 2, reuse=spec)
+    halves = tlx.local_alloc((32, 32), tl.float16, 4, reuse=spec)
+    row = tlx.local_alloc((32,), tl.float32, 2, reuse=spec)
+    if WHAT == "groups":
+        inner = tlx.reuse_group(row, tlx.reuse_group(halves, group_size=2), group_type=tlx.reuse_group_type.distinct)
+        spec.set_buffer_overlap(tlx.reuse_group(words, inner))
+    if WHAT == "groups":
+        # In use at the same time.
+        tlx.local_store(row[n], tl.load(x + tl.arange(0, 32)))
+    tlx.local_store(halves[2 + n], tl.load(x + at).to(tl.float16))
+    value = tlx.local_load(halves[2 + n]).to(tl.float32)
+    if WHAT == "groups":
+        value += tlx.local_load(row[n])[None, :]
+    if WHAT == "too late":
+        tlx.local_store(words[1], value)
+        value += tlx.local_load(halves[2 + n])
+    tlx.local_store(words[1], value)
+    tl.store(out + at, tlx.local_load(words[1]))
+
+
+@pytest.mark.parametrize("what", ["from the start", "groups"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_buffers_share_memory(what, seed):
+    x, out = random(32, 32, dtype=np.float32, seed=seed), np.zeros((32, 32), np.float32)
+    report = simulate(shares_memory, (1,), x, out, 1, WHAT=what, seed=seed)
+    np.testing.assert_array_equal(out, x.astype(np.float16).astype(np.float32) + (x[0] if what == "groups" else 0))
+    # In groups a row lies behind two halves, and the group of it and them is a multiple of the words.
+    assert report.shared_bytes == (2 * 4096 if what == "from the start" else 8192 + 4096 + 128)

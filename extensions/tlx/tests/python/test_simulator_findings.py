@@ -6,6 +6,8 @@ import pytest
 import triton
 import triton.language as tl
 
+from tritonext.errors import UserError
+
 np = pytest.importorskip("numpy")
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
 
@@ -177,6 +179,57 @@ def test_a_store_to_the_memory_of_what_a_product_reads():
     text = found(simulator.Race, reuses_what_a_product_reads, zeros(1))
     assert "other[0] is written while another operation reads it" in text
     assert line_of(reuses_what_a_product_reads, "local_store(other[0]") in text
+
+
+@triton.jit
+def reads_what_another_buffer_overwrote(x, SLOT: tl.constexpr):
+    spec = tlx.storage_alias_spec()
+    words = tlx.local_alloc((32, 32), tl.float32, 2, reuse=spec)
+    halves = tlx.local_alloc((32, 32), tl.float16, 2, reuse=spec)
+    spec.set_buffer_overlap(tlx.reuse_group(words, halves))
+    tlx.local_store(halves[1], tl.zeros((32, 32), tl.float16))
+    tlx.local_store(words[SLOT], tl.zeros((32, 32), tl.float32))
+    tlx.local_load(halves[1])
+
+
+def test_a_load_of_what_another_buffer_overwrote():
+    kernel = reads_what_another_buffer_overwrote
+    text = found(simulator.OverwrittenRead, kernel, zeros(1), SLOT=1)
+    assert "halves[1] is read behind a write to another buffer in its memory" in text
+    assert line_of(kernel, "local_load(halves[1]") in text
+    assert f"2048 of 2048 bytes of tlx.local_store at {line_of(kernel, 'local_store(words[SLOT]')}" in text
+
+
+def test_a_load_beside_what_another_buffer_overwrote():
+    simulator.simulate(reads_what_another_buffer_overwrote, (1,), zeros(1), SLOT=0)
+
+
+@triton.jit
+def shares_memory_between_tasks(x):
+    spec = tlx.storage_alias_spec()
+    words = tlx.local_alloc((32, 32), tl.float32, 1, reuse=spec)
+    halves = tlx.local_alloc((32, 32), tl.float16, 1, reuse=spec)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.local_store(halves[0], tl.zeros((32, 32), tl.float16))
+        with tlx.async_task(num_warps=4):
+            tlx.local_store(words[0], tl.zeros((32, 32), tl.float32))
+
+
+def test_stores_of_two_tasks_to_shared_memory():
+    text = found(simulator.Race, shares_memory_between_tasks, zeros(1))
+    assert "is written while another operation writes it" in text
+
+
+@triton.jit
+def needs_more_than_there_is(x):
+    spec = tlx.storage_alias_spec(buffer_size_bytes=1024)
+    tlx.local_alloc((32, 32), tl.float32, 1, reuse=spec)
+
+
+def test_buffers_larger_than_their_memory():
+    text = found(UserError, needs_more_than_there_is, zeros(1))
+    assert "the buffers do not fit into the storage_alias_spec" in text
 
 
 @triton.jit
@@ -453,8 +506,6 @@ def stores_another_type(x):
 
 
 def test_a_store_of_another_type():
-    from tritonext.errors import UserError
-
     text = found(UserError, stores_another_type, zeros(1))
     assert line_of(stores_another_type, "local_store") in text
     assert "(32,) of fp16" in text

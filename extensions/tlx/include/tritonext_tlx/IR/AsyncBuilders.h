@@ -60,6 +60,13 @@ void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<mlir::Value> &v
 /// Builds a barrier of all threads of a cluster of `values[1]` blocks.
 void buildClusterBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Builds `tlx.alias_spec` of `values[1]` bytes, or of as many as needed when that is 0.
+void buildAliasSpec(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.alias_storage` of spec, buffer and, when there are more values, offset, stride and
+/// group.
+void buildAliasStorage(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 } // namespace tritonext::tlx
 
 #endif // TRITONEXT_TLX_IR_ASYNCBUILDERS_H

@@ -93,4 +93,33 @@ def Tlx_AsyncDescriptorPrefetchOp : Tlx_Op<"async_descriptor_prefetch"> {
   let assemblyFormat = "$desc `[` $coord `]` `,` $pred attr-dict `:` qualified(type($desc))";
 }
 
+// A storage is an integer in the IR, which carries the identity of its op through functions and their inlining.
+
+def Tlx_AliasSpecOp : Tlx_Op<"alias_spec"> {
+  let summary = "name shared memory that several allocations use";
+  let description = [{
+    Allocates nothing by itself. The `ttg.local_alloc` ops that `tlx.alias_storage` connects with it get one piece of
+    memory, of `size` bytes when that is given, by `tlx-place-aliases`.
+  }];
+  let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$size);
+  let results = (outs I32:$spec);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tlx_AliasStorageOp : Tlx_Op<"alias_storage"> {
+  let summary = "put an allocation into shared memory that others use too";
+  let description = [{
+    Slot `i` of the buffer starts at byte `offset + i / group * stride + i % group * slot`, where `slot` is the number of
+    bytes of one slot. Without `stride` the slots follow each other from the start; an op with it takes precedence.
+  }];
+  let arguments = (ins
+    I32:$spec,
+    TTG_MemDescType:$buffer,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$offset,
+    OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$stride,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$group
+  );
+  let assemblyFormat = "$buffer `in` $spec attr-dict `:` qualified(type($buffer))";
+}
+
 #endif // TRITONEXT_TLX_IR_OPS_TD

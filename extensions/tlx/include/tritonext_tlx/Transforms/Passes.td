@@ -119,4 +119,17 @@ def InvalidateBarriersPass : Pass<"tlx-invalidate-barriers", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
 }
 
+def PlaceAliasesPass : Pass<"tlx-place-aliases", "::mlir::ModuleOp"> {
+  let summary = "Put buffers that share memory into one allocation";
+  let description = [{
+    Makes one `ttg.local_alloc` of each `tlx.alias_spec`, as large and as aligned as its buffers need, and views of it of
+    the buffers. Where slots of a buffer do not follow each other the view has more slots, and the indices into it are
+    computed anew, in tasks too.
+
+    A size that the buffers do not fit in, a buffer that is placed twice, of another spec or left out, and one that goes
+    through a loop or a branch although its slots lie apart, are errors.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD

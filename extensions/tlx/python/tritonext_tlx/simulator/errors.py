@@ -13,6 +13,7 @@ __all__ = [
     "Leak",
     "MissingFence",
     "OutOfRange",
+    "OverwrittenRead",
     "Race",
     "ReadBeforeCompletion",
     "UninitializedRead",
@@ -38,6 +39,10 @@ class ReadBeforeCompletion(Finding):
 
 class UninitializedRead(Finding):
     """Bytes of shared memory are read that nothing has written."""
+
+
+class OverwrittenRead(Finding):
+    """Bytes of a buffer are read that hold what was written to another buffer over the same memory."""
 
 
 class MissingFence(Finding):

@@ -23,6 +23,7 @@ from .errors import (
     Leak,
     MissingFence,
     OutOfRange,
+    OverwrittenRead,
     Race,
     ReadBeforeCompletion,
     UninitializedRead,
@@ -322,6 +323,19 @@ class Machine:
                 details=(f"read by {op}",),
             )
 
+    def _check_owner(self, buffer: Buffer, op: AsyncOp) -> None:
+        at, selector = buffer.allocation, buffer.selector
+        foreign = at.owner[selector] != buffer.owner
+        if foreign.any():
+            raise OverwrittenRead(
+                f"{buffer} is read behind a write to another buffer in its memory",
+                where=op.place,
+                expected=f"what was written to {buffer} itself",
+                found=f"{int(foreign.sum())} of {foreign.size} bytes of {self.ops[int(at.op[selector][foreign][0])]}",
+                hint="read it before, make the group of the two distinct, or use tlx.local_reinterpret to read the "
+                "bytes of a buffer as another type",
+            )
+
     def read(self, buffer: Buffer, op: AsyncOp, *, fenced: bool = False) -> None:
         """Note that ``op``, issued now, reads.
 
@@ -329,6 +343,7 @@ class Machine:
             Finding: What it reads may not be there.
         """
         self.check_read(buffer, op, self.actor.clock)
+        self._check_owner(buffer, op)
         at, selector = buffer.allocation, buffer.selector
         if fenced and at.unfenced[selector].any():
             other = self.ops[int(at.op[selector][at.unfenced[selector]][0])]
@@ -362,6 +377,7 @@ class Machine:
         at.writer[selector] = op.tid
         at.epoch[selector] = op.epoch
         at.op[selector] = op.number
+        at.owner[selector] = buffer.owner
         at.unfenced[selector] = op.name in ("local_store", "local_scatter")
 
     def _race(self, buffer: Buffer, op: AsyncOp, other: AsyncOp, verb: str) -> None:
@@ -529,6 +545,17 @@ class Machine:
     def allocate(self, size: int, place: Any) -> Allocation:
         allocation = Allocation("", place, size)
         self.allocations.append(allocation)
+        self._count(size, place)
+        return allocation
+
+    def grow(self, allocation: Allocation, size: int, place: Any) -> None:
+        """Make an allocation as large as ``size``, unless it is."""
+        if size > allocation.size:
+            added = size - allocation.size
+            allocation.grow(size)
+            self._count(added, place)
+
+    def _count(self, size: int, place: Any) -> None:
         self.shared_bytes += size
         if self.shared_bytes > 232448:
             raise OutOfRange(
@@ -538,4 +565,3 @@ class Machine:
                 found=self.shared_bytes,
                 details=[f"{item.name or 'a buffer'}: {item.size} bytes at {item.place}" for item in self.allocations],
             )
-        return allocation

@@ -125,7 +125,8 @@ class Allocation:
     """A piece of shared memory.
 
     Each byte knows its last writer and the readers since: the thread of execution (``tid``), how far that was
-    (``epoch``), and the operation. ``writer`` is -1 for a byte that nothing has written.
+    (``epoch``), and the operation. ``writer`` is -1 for a byte that nothing has written. ``owner`` is the number of the
+    buffer that was written, of several that share the memory.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Allocation:
     epoch: np.ndarray = field(init=False)
     op: np.ndarray = field(init=False)
     unfenced: np.ndarray = field(init=False)
+    owner: np.ndarray = field(init=False)
     reads: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -144,3 +146,17 @@ class Allocation:
         self.epoch = np.zeros(self.size, np.int32)
         self.op = np.zeros(self.size, np.int32)
         self.unfenced = np.zeros(self.size, bool)
+        self.owner = np.zeros(self.size, np.int32)
+
+    def grow(self, size: int) -> None:
+        """Add bytes that nothing has written."""
+        old = self.size
+        state = {name: getattr(self, name) for name in ("data", "writer", "epoch", "op", "unfenced", "owner")}
+        self.size = size
+        self.__post_init__()
+        for name, values in state.items():
+            getattr(self, name)[:old] = values
+        self.reads = {
+            tid: (np.pad(epochs, (0, size - old)), np.pad(ops, (0, size - old)))
+            for tid, (epochs, ops) in self.reads.items()
+        }

@@ -19,9 +19,10 @@ from tritonext.interpret import (
     widen,
 )
 
+from ..aliasing import make_group, reuse_group_type
 from .errors import OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
-from .values import Barriers, Buffer, PendingHandle, Token, dense, plain, to_int
+from .values import AliasSpec, Barriers, Buffer, PendingHandle, Token, dense, plain, to_int
 
 __all__ = ["Operations"]
 
@@ -101,19 +102,39 @@ class Operations:
         item = dtype.primitive_bitwidth // 8
         count = to_int(num)
         size = math.prod(sizes) * item * count
+        owner = 0
         if reuse is None:
             allocation, offset = self.machine.allocate(size, self.machine.here()), 0
-        elif not isinstance(reuse, Buffer) or not reuse.contiguous:
+        elif isinstance(reuse, AliasSpec):
+            reuse.require(size)
+            made = Buffer(self.machine, reuse.allocation, dtype, sizes, dense(sizes, item), 0, count)
+            reuse.buffers.append(made)
+            made.owner = len(reuse.buffers)
+            return made
+        elif not isinstance(reuse, Buffer) or not reuse.contiguous or reuse.placement:
             raise UnsupportedOperation(
                 "the simulator reuses the memory of whole buffers only",
                 where=self.machine.here(),
                 found=f"tlx.local_alloc of reuse={reuse}",
             )
         else:
-            allocation, offset = reuse.allocation, reuse.offset
+            allocation, offset, owner = reuse.allocation, reuse.offset, reuse.owner
             if size > (there := reuse.slot_bytes * max(reuse.num, 1)):
                 raise self._refuse("the buffer is too small to be reused", expected=f"{size} bytes", found=there)
-        return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), offset, count)
+        return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), offset, count, owner=owner)
+
+    def storage_alias_spec(self, storage=None, buffer_size_bytes=None):
+        if storage is not None and storage.name != "smem":
+            raise UnsupportedOperation("the simulator has no such storage", where=self.machine.here(), found=storage)
+        allocation = self.machine.allocate(buffer_size_bytes or 0, self.machine.here())
+        return AliasSpec(self.machine, allocation, buffer_size_bytes)
+
+    def reuse_group(self, args, group_type=reuse_group_type.shared, group_size=1):
+        def require(name: str, argument: str, value: Any, slots: bool) -> None:
+            if not isinstance(value, Buffer) or not value.num:
+                raise self._refuse("tlx.reuse_group takes buffers with slots, and groups", found=value)
+
+        return make_group("reuse_group", args, group_type, group_size, require)
 
     def local_view(self, local_allocated_buffers, buffer_idx):
         return local_allocated_buffers[buffer_idx]
@@ -131,14 +152,14 @@ class Operations:
                     found=f"{sizes} at {starts}",
                 )
         moved = view.offset + sum(start * stride for start, stride in zip(starts, view.strides))
-        return Buffer(self.machine, view.allocation, view.dtype, sizes, view.strides, moved, 0, view.label)
+        return view.view(view.dtype, sizes, view.strides, moved)
 
     def local_trans(self, input, dims=(1, 0)):
         view = self._slot("local_trans", input)
         order = [to_int(dim) for dim in dims]
         sizes = tuple(view.sizes[dim] for dim in order)
         strides = tuple(view.strides[dim] for dim in order)
-        return Buffer(self.machine, view.allocation, view.dtype, sizes, strides, view.offset, 0, view.label)
+        return view.view(view.dtype, sizes, strides, view.offset)
 
     def local_reshape(self, buffer, shape):
         return self._retyped("local_reshape", buffer, buffer.dtype, tuple(map(to_int, shape)))
@@ -158,7 +179,7 @@ class Operations:
             raise self._refuse(
                 f"tlx.{name} changes the number of bytes", expected=view.slot_bytes, found=math.prod(sizes) * item
             )
-        return Buffer(self.machine, view.allocation, dtype, sizes, dense(sizes, item), view.offset, 0, view.label)
+        return view.view(dtype, sizes, dense(sizes, item), view.offset)
 
     def local_load(self, src, token=None):
         view = self._slot("local_load", src)
@@ -185,7 +206,7 @@ class Operations:
         places = list(np.indices(at.shape))
         places[axis] = at
         offsets = view.offset + sum(place.astype(np.int64) * stride for place, stride in zip(places, view.strides))
-        part = Buffer(self.machine, view.allocation, view.dtype, at.shape, (0,) * at.ndim, view.offset, 0, view.label)
+        part = view.view(view.dtype, at.shape, (0,) * at.ndim, view.offset)
         part._selector = (offsets[..., None] + np.arange(view.item_bytes)).reshape(-1)
         return part
 

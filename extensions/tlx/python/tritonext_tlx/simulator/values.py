@@ -9,15 +9,18 @@ import numpy as np
 import triton.language as tl
 from triton.language.core import base_value
 
+from tritonext.errors import UserError
 from tritonext.interpret import TensorHandle, numpy_dtype
 
-from .errors import OutOfRange
+from ..aliasing import Placement, group_of_buffers, place
+from ..types import storage_kind
+from .errors import OutOfRange, UnsupportedOperation
 from .memory import Allocation
 
 if TYPE_CHECKING:
     from .machine import AsyncOp, Machine, Mbarrier
 
-__all__ = ["Barriers", "Buffer", "PendingHandle", "Token", "plain"]
+__all__ = ["AliasSpec", "Barriers", "Buffer", "PendingHandle", "Token", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -43,6 +46,11 @@ class Buffer(base_value):
     """A view of shared memory: ``num`` slots, or one when ``num`` is 0.
 
     Messages call it ``label``, or by the name of its allocation.
+
+    Attributes:
+        owner: Number of the buffer among those that share its memory.
+        placement: Where its slots lie; None when they follow each other.
+        used: Whether a slot of it was taken.
     """
 
     def __init__(
@@ -55,6 +63,7 @@ class Buffer(base_value):
         offset: int = 0,
         num: int = 0,
         label: str | None = None,
+        owner: int = 0,
     ) -> None:
         self.machine = machine
         self.allocation = allocation
@@ -64,6 +73,9 @@ class Buffer(base_value):
         self.offset = offset
         self.num = num
         self.label = label
+        self.owner = owner
+        self.placement: Placement | None = None
+        self.used = False
         self._selector: Any = None
 
     @property
@@ -85,6 +97,10 @@ class Buffer(base_value):
         return math.prod(self.sizes) * self.item_bytes
 
     @property
+    def layout(self) -> None:
+        """Which no access in the simulator depends on."""
+
+    @property
     def contiguous(self) -> bool:
         return self.strides == dense(self.sizes, self.item_bytes)
 
@@ -104,8 +120,18 @@ class Buffer(base_value):
                 expected=f"0 to {self.num - 1} of {self}, of {self.allocation.place}",
                 found=at,
             )
-        offset = self.offset + at * self.slot_bytes
-        return Buffer(self.machine, self.allocation, self.dtype, self.sizes, self.strides, offset, 0, f"{self}[{at}]")
+        self.used = True
+        place = self.placement or Placement(self.offset, self.slot_bytes, 1)
+        offset = place.offset + at // place.group * place.stride + at % place.group * self.slot_bytes
+        return self.view(self.dtype, self.sizes, self.strides, offset, f"{self}[{at}]")
+
+    def view(
+        self, dtype: tl.dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, label: str | None = None
+    ) -> Buffer:
+        """Return a slot of other elements at another offset in the same memory."""
+        return Buffer(
+            self.machine, self.allocation, dtype, shape, strides, offset, 0, label or self.label, owner=self.owner
+        )
 
     @property
     def selector(self) -> Any:
@@ -138,6 +164,66 @@ def dense(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
         strides.append(item_bytes)
         item_bytes *= size
     return tuple(reversed(strides))
+
+
+class AliasSpec(base_value):
+    """Memory that buffers share."""
+
+    def __init__(self, machine: Machine, allocation: Allocation, fixed: int | None) -> None:
+        self.machine = machine
+        self.allocation = allocation
+        self.fixed = fixed
+        self.buffers: list[Buffer] = []
+        self.placed = False
+
+    @property
+    def type(self) -> AliasSpec:
+        return self
+
+    @property
+    def storage(self) -> storage_kind:
+        return storage_kind.smem
+
+    @property
+    def buffer_size_bytes(self) -> int | None:
+        return self.fixed
+
+    def require(self, size: int) -> None:
+        """Take as much memory as buffers need."""
+        if self.fixed is not None and size > self.fixed:
+            raise UserError(
+                "the buffers do not fit into the storage_alias_spec",
+                where=self.machine.here(),
+                expected=f"{size} bytes or more",
+                found=f"buffer_size_bytes of {self.fixed}",
+            )
+        self.machine.grow(self.allocation, size, self.machine.here())
+
+    def set_buffer_overlap(self, overlap_def: Any) -> None:
+        here = self.machine.here()
+
+        def refuse(message: str, **fields: Any) -> UserError:
+            return UserError(message, where=here, **fields)
+
+        if not isinstance(overlap_def, group_of_buffers):
+            raise refuse("an argument is not a group", expected="a tlx.reuse_group", found=overlap_def)
+        placements = place(overlap_def, refuse, lambda buffer: buffer, lambda one, other: one is other)
+        members = [buffer for buffer, _ in placements]
+        if self.placed:
+            raise refuse("the buffers of a storage_alias_spec have an overlap already")
+        for buffer in self.buffers:
+            if not any(buffer is member for member in members):
+                raise refuse("the group leaves out a buffer of the storage_alias_spec", found=buffer)
+        for buffer, at in placements:
+            if not any(buffer is own for own in self.buffers):
+                raise refuse("the group has a buffer of other memory", found=buffer)
+            if buffer.used:
+                raise UnsupportedOperation(
+                    "the simulator places buffers before they are used only", where=here, found=buffer
+                )
+            buffer.placement = at
+            self.require((buffer.num // at.group - 1) * at.stride + at.offset + at.group * buffer.slot_bytes)
+        self.placed = True
 
 
 class Barriers(base_value):

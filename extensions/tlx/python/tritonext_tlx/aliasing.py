@@ -1,0 +1,283 @@
+"""Buffers that share memory: which of them may overlap, and where their slots lie."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from triton.language.core import base_type, base_value, builtin
+
+from tritonext.errors import UserError
+
+from .definition import ALL, constant, integer, op, refuse
+from .types import alignment_of, require_buffer, storage_kind
+
+__all__ = [
+    "Placement",
+    "alias_spec",
+    "alias_spec_type",
+    "group_of_buffers",
+    "place",
+    "reuse_group",
+    "reuse_group_type",
+    "storage_alias_spec",
+]
+
+
+class reuse_group_type(enum.Enum):
+    """What the members of a group do to each other.
+
+    Attributes:
+        shared: Slots of the same number may overlap; no two of other numbers do.
+        distinct: No slots overlap.
+    """
+
+    shared = "shared"
+    distinct = "distinct"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the slots of a buffer lie: slot ``i`` at ``offset + i // group * stride + i % group * slot_bytes``."""
+
+    offset: int
+    stride: int
+    group: int
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A part of a group with the memory that one number of slots takes.
+
+    Attributes:
+        members: Buffers, how many of their slots go together, and where these start in the part.
+    """
+
+    members: list[tuple[Any, int, int]]
+    size: int
+    alignment: int
+
+
+class alias_spec_type(base_type):
+    """Type of a ``storage_alias_spec``."""
+
+    def __init__(self, buffer_size_bytes: int | None) -> None:
+        self.buffer_size_bytes = buffer_size_bytes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, alias_spec_type) and self.buffer_size_bytes == other.buffer_size_bytes
+
+    def __hash__(self) -> int:
+        return hash((alias_spec_type, self.buffer_size_bytes))
+
+    def __str__(self) -> str:
+        return f"storage_alias_spec<{self.buffer_size_bytes or ''}>"
+
+    def mangle(self) -> str:
+        return f"TLXS{self.buffer_size_bytes or ''}S"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        out.append(builder.get_int32_ty())
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[alias_spec, int]:
+        return alias_spec(handles[cursor], self), cursor + 1
+
+
+class alias_spec(base_value):
+    """Memory that buffers of ``local_alloc(reuse=spec)`` share, made by :func:`storage_alias_spec`."""
+
+    def __init__(self, handle: Any, type: alias_spec_type) -> None:
+        self.handle = handle
+        self.type = type
+
+    @property
+    def storage(self) -> storage_kind:
+        """Where the memory is."""
+        return storage_kind.smem
+
+    @property
+    def buffer_size_bytes(self) -> int | None:
+        """How much there is; None for as much as the buffers need."""
+        return self.type.buffer_size_bytes
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    @builtin
+    def set_buffer_overlap(self, overlap_def: Any, _semantic: Any = None) -> None:
+        """Say which of the buffers may overlap, once for all of them.
+
+        Args:
+            overlap_def: A :func:`reuse_group` of all buffers that reuse this.
+
+        Raises:
+            UserError: It is none, or no memory can be laid out so.
+        """
+        name = "storage_alias_spec.set_buffer_overlap"
+        group = constant(overlap_def)
+        if not isinstance(group, group_of_buffers):
+            found = f"a value of type {group.type}" if isinstance(group, base_value) else repr(group)
+            raise refuse(name, "an argument is not a group", "overlap_def", expected="a tlx.reuse_group", found=found)
+        builder = _semantic.builder
+        placements = place(
+            group,
+            lambda message, **fields: refuse(name, message, "overlap_def", **fields),
+            lambda buffer: buffer.type,
+            lambda one, other: one.handle.id() == other.handle.id(),
+        )
+        for buffer, at in placements:
+            numbers = [builder.get_int32(value) for value in (at.offset, at.stride, at.group)]
+            builder.create_tlx_alias_storage([self.handle, buffer.handle, *numbers])
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.append(self.handle)
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
+
+
+class group_of_buffers(base_value):
+    """What :func:`reuse_group` returns. It has no value at run time."""
+
+    def __init__(self, members: tuple[Any, ...], group_type: reuse_group_type, group_size: int) -> None:
+        self.members = members
+        self.group_type = group_type
+        self.group_size = group_size
+
+    @property
+    def type(self) -> group_of_buffers:
+        return self
+
+    def __str__(self) -> str:
+        return f"reuse_group of {len(self.members)} {self.group_type.value}"
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        for member in self.members:
+            member._flatten_ir(handles)
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        pass
+
+
+@op(targets=ALL)
+def storage_alias_spec(
+    storage: Any = storage_kind.smem, buffer_size_bytes: Any = None, _semantic: Any = None
+) -> alias_spec:
+    """Name memory that several buffers share: those allocated with ``reuse=`` of what this returns.
+
+    The buffers all start where the memory does, unless ``spec.set_buffer_overlap(tlx.reuse_group(…))`` says otherwise,
+    once, after they were allocated. What is stored to one overwrites what overlaps it in the others; barriers keep them
+    apart in time.
+
+    Args:
+        storage: ``tlx.storage_kind.smem``.
+        buffer_size_bytes: How much memory there is, a constant; as much as the buffers need when None.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "storage_alias_spec"
+    if constant(storage) is not storage_kind.smem:
+        raise refuse(
+            name, "the storage cannot be shared", "storage", expected="tlx.storage_kind.smem", found=constant(storage)
+        )
+    size = constant(buffer_size_bytes)
+    if size is not None:
+        size = integer(name, "buffer_size_bytes", size, least=1)
+    builder = _semantic.builder
+    return alias_spec(builder.create_tlx_alias_spec([builder.get_int32(size or 0)]), alias_spec_type(size))
+
+
+@op(targets=ALL)
+def reuse_group(
+    *args: Any, group_type: Any = reuse_group_type.shared, group_size: Any = 1, _semantic: Any = None
+) -> group_of_buffers:
+    """Say how buffers of one :func:`storage_alias_spec` lie to each other, for its ``set_buffer_overlap``.
+
+    All buffers of an overlap have as many slots, or as many groups of slots.
+
+    Args:
+        *args: Buffers with slots, and groups.
+        group_type: ``tlx.reuse_group_type.shared`` for members whose slots of the same number may overlap, or
+            ``tlx.reuse_group_type.distinct`` for members that are in use at the same time.
+        group_size: How many slots in a row of each member count as one, a constant.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    return make_group("reuse_group", args, group_type, group_size, require_buffer)
+
+
+def make_group(
+    name: str, members: tuple[Any, ...], group_type: Any, group_size: Any, require: Callable[..., Any]
+) -> group_of_buffers:
+    """Return a group of checked members."""
+    if not members:
+        raise refuse(name, "a group is empty", expected="buffers or groups")
+    for member in members:
+        if not isinstance(member, group_of_buffers):
+            require(name, "args", member, slots=True)
+    kind = constant(group_type)
+    if not isinstance(kind, reuse_group_type):
+        expected = "tlx.reuse_group_type.shared or .distinct"
+        raise refuse(name, "an argument is no type of groups", "group_type", expected=expected, found=repr(kind))
+    return group_of_buffers(tuple(members), kind, integer(name, "group_size", group_size, least=1))
+
+
+def place(
+    group: group_of_buffers,
+    error: Callable[..., UserError],
+    facts: Callable[[Any], Any],
+    same: Callable[[Any, Any], bool],
+) -> list[tuple[Any, Placement]]:
+    """Return each buffer of a group with its place in the shared memory.
+
+    A place is a multiple of the bytes of a slot, so that a view from the start of the memory has a slot there, and of
+    what the layout of the buffer wants.
+
+    Args:
+        group: The outermost group.
+        error: Makes the error of a message and its fields.
+        facts: Returns what has the attributes ``num``, ``slot_bytes`` and ``layout`` of a buffer.
+        same: Whether two are one buffer.
+
+    Raises:
+        UserError: The numbers of slots do not fit together, or a buffer is there twice.
+    """
+    root = _part(group, 1, error, facts)
+    seen: list[Any] = []
+    for buffer, _, _ in root.members:
+        if any(same(buffer, other) for other in seen):
+            raise error("a buffer is in the group twice", expected="each buffer once", found=buffer)
+        seen.append(buffer)
+    counts = [facts(buffer).num // together for buffer, together, _ in root.members]
+    if len(set(counts)) > 1:
+        raise error(
+            "the buffers have different numbers of slots",
+            expected="as many of each, or a group_size that makes up for it",
+            found=", ".join(map(str, counts)),
+        )
+    stride = -(-root.size // root.alignment) * root.alignment
+    return [(buffer, Placement(start, stride, together)) for buffer, together, start in root.members]
+
+
+def _part(group: Any, together: int, error: Callable[..., UserError], facts: Callable[[Any], Any]) -> _Node:
+    if not isinstance(group, group_of_buffers):
+        kind = facts(group)
+        if kind.num % together:
+            raise error("the slots do not fill groups", expected=f"a multiple of {together} slots", found=kind.num)
+        alignment = max(kind.slot_bytes, alignment_of(kind.layout))
+        return _Node([(group, together, 0)], kind.slot_bytes * together, alignment)
+    parts = [_part(member, together * group.group_size, error, facts) for member in group.members]
+    alignment = max(part.alignment for part in parts)
+    if group.group_type is reuse_group_type.shared:
+        return _Node([member for part in parts for member in part.members], max(part.size for part in parts), alignment)
+    members, end = [], 0
+    # From the widest alignment down, so that little is lost between them.
+    for part in sorted(parts, key=lambda part: -part.alignment):
+        start = -(-end // part.alignment) * part.alignment
+        members += [(buffer, slots, start + at) for buffer, slots, at in part.members]
+        end = start + part.size
+    return _Node(members, end, alignment)
