@@ -34,8 +34,8 @@ struct ExtensionInfo {
   const char *(*checkPassOptions)(const char *pass, const char *options);
 
   /// Asks ops that libtriton registered for traits and interfaces through this library's type
-  /// identities, and returns the counts as a JSON object. Counts below the expected ones mean that
-  /// the two sides spell identities differently.
+  /// identities, and returns the counts as a JSON object, with each wrong answer under `wrong`.
+  /// Counts below the expected ones mean that the two sides spell identities differently.
   const char *(*selfTest)();
 
   /// Starts collecting remarks on this thread; calls nest.

@@ -9,7 +9,9 @@ import subprocess
 import sys
 
 from tritonext._triton import wheel
+from tritonext._triton.plugin import EXTENSION_ENTRY
 from tritonext.errors import AbiError, InvalidLibraryError
+from tritonext.toolchain import libtriton
 
 from .comparison import Problem, Report, compare
 from .elf import SectionedElf, open_library
@@ -24,8 +26,7 @@ TABLE_NAME = "_abi.json.xz"
 _RUNTIME = ("libc.so.", "libm.so.", "libstdc++.so.", "libgcc_s.so.", "ld-linux-x86-64.so.", "libpthread.so.")
 # Every toolchain leaves these weak references open; the dynamic linker ignores them.
 _OPEN = frozenset({"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"})
-_CHECKS = {"_ZN4llvm23EnableABIBreakingChecksE": "1", "_ZN4llvm24DisableABIBreakingChecksE": "0"}
-_ENTRY = "tritonextGetExtensionInfo"
+_CHECKS = {libtriton.WITH_CHECKS: "1", libtriton.WITHOUT_CHECKS: "0"}
 
 
 def examine(
@@ -57,13 +58,13 @@ def examine(
         report = compare(plugin, host)
         report.notes += [*notes, f"{library.name}: {origin}"]
         _check_symbols(report, elf, library)
-        offered = elf.exports(_ENTRY)
+        offered = elf.exports(EXTENSION_ENTRY)
     if not identity:
         report.notes.append("identities: not tested, as asked")
     elif against is not None and not library.samefile(wheel.installed().library):
         report.notes.append("identities: not tested, because only the installed libtriton can be loaded")
     elif not offered:
-        report.notes.append(f"identities: not tested, because the library does not export {_ENTRY}")
+        report.notes.append(f"identities: not tested, because the library does not export {EXTENSION_ENTRY}")
     else:
         _check_identity(report, path)
     return report
@@ -184,14 +185,14 @@ def _check_identity(report: Report, path: pathlib.Path) -> None:
             )
         )
         return
-    for name, expected in report.identity.items():
-        if name.endswith("_expected") and report.identity.get(name.removesuffix("_expected")) != expected:
-            what = name.removesuffix("_expected")
-            report.problems.append(
-                Problem(
-                    "identity",
-                    f"the native self-test recognises {report.identity.get(what)} of {expected} {what} "
-                    "of ops that libtriton registered",
-                    "build with the clang++ that `tritonext toolchain` names",
-                )
+    short = [f"{found} of {expected} {what}" for what, found, expected in report.identities() if found != expected]
+    if short:
+        wrong = report.identity.get("wrong")
+        report.problems.append(
+            Problem(
+                "identity",
+                f"the native self-test recognises {', '.join(short)} of ops that libtriton registered"
+                + (f": {', '.join(wrong)}" if wrong else ""),
+                "build with the clang++ that `tritonext toolchain` names",
             )
+        )

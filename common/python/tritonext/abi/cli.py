@@ -86,12 +86,7 @@ def _show(report: Report, plugin: str, list_uncovered: bool, seconds: float) -> 
             seen = f", {each.functions - each.moved} of {each.functions} functions on the same line"
             print(f"uncovered: {each.type} ({each.reason}{seen if each.functions else ''})")
     functions, moved = sum(each.functions for each in declared), sum(each.moved for each in declared)
-    identity = report.identity or {}
-    tested = ", ".join(
-        f"{identity[name.removesuffix('_expected')]} of {expected} {name.removesuffix('_expected')}"
-        for name, expected in identity.items()
-        if name.endswith("_expected")
-    )
+    tested = ", ".join(f"{found} of {expected} {what}" for what, found, expected in report.identities())
     print(f"{plugin}: {'suits' if report.ok else 'does not suit'} libtriton")
     print(
         f"  compared    {report.compared} types ({report.members} members and bases, {report.slots} virtual functions, "

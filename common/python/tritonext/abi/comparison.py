@@ -111,6 +111,12 @@ class Report:
         """Return the counts that the build stamp of a wheel carries."""
         return {"compared": self.compared, "mismatches": len(self.mismatches), "uncovered": len(self.uncovered)}
 
+    def identities(self) -> list[tuple[str, int | None, int]]:
+        """Return what the self-test asked for, how many of them it recognised, and how many there are."""
+        counts = self.identity or {}
+        asked = [name.removesuffix("_expected") for name in counts if name.endswith("_expected")]
+        return [(name, counts.get(name), counts[f"{name}_expected"]) for name in asked]
+
     def to_json(self) -> dict[str, object]:
         """Return the report as JSON values."""
         return {

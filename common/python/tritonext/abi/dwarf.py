@@ -201,7 +201,7 @@ class _Abbreviation:
 
     __slots__ = ("attributes", "children", "constants", "size", "steps", "tag")
 
-    def __init__(self, tag: int, children: bool, fields: list[tuple[int, int, int]], offset_size: int, version: int):
+    def __init__(self, tag: int, children: bool, fields: list[tuple[int, int, int]], offset_size: int):
         self.tag, self.children = tag, children
         self.attributes = frozenset(attribute for attribute, _, _ in fields)
         self.constants: dict[int, int] = {}
@@ -232,7 +232,6 @@ class _Abbreviation:
 
 _HEADER_FIELDS = frozenset(
     {"_abbreviations_at", "_first", "_info", "_offset_size", "end", "position", "signature", "start", "type_offset"}
-    | {"version"}
 )
 
 
@@ -250,19 +249,19 @@ class Unit:
         if offset_size == 8:
             (length,) = struct.unpack_from("<Q", content, start + 4)
         self.start, self.end, self.position = start, start + header + length, base + start
-        (self.version,) = struct.unpack_from("<H", content, start + header)
+        (version,) = struct.unpack_from("<H", content, start + header)
+        if version not in (4, 5):
+            raise info.unsupported(f"DWARF version {version}", "DWARF 4 or 5", "compile with `-gdwarf-5`")
         offset_format = "<I" if offset_size == 4 else "<Q"
         cursor = start + header + 2
         kind = _UnitType.TYPE if section == ".debug_types" else 0
-        if self.version >= 5:
+        if version == 5:
             kind = content[cursor]
             (abbreviations,) = struct.unpack_from(offset_format, content, cursor + 2)
             cursor += 2 + offset_size
-        elif self.version >= 2:
+        else:
             (abbreviations,) = struct.unpack_from(offset_format, content, cursor)
             cursor += offset_size + 1
-        if not 4 <= self.version <= 5:
-            raise info.unsupported(f"DWARF version {self.version}", "DWARF 4 or 5", "compile with `-gdwarf-5`")
         self.signature, self.type_offset = None, 0
         if kind == _UnitType.TYPE:
             (self.signature,) = struct.unpack_from("<Q", content, cursor)
@@ -282,7 +281,7 @@ class Unit:
         self._loaded = True
         content = self._info.section(".debug_types" if self.position >= _TYPES_BASE else ".debug_info")
         self._data = content[self.start : self.end]
-        self._abbreviations = self._info.abbreviations(self._abbreviations_at, self._offset_size, self.version)
+        self._abbreviations = self._info.abbreviations(self._abbreviations_at, self._offset_size)
         self._strings = self._info.strings(".debug_str")
         self._line_strings = self._info.strings(".debug_line_str")
         self._str_offsets_base = 8 if self._offset_size == 4 else 16
@@ -687,7 +686,7 @@ class DebugInfo:
                 found="none",
                 hint="compile and link with `-g`, and check the library before it is stripped",
             )
-        self._tables: dict[tuple[int, int, int], dict[int, _Abbreviation]] = {}
+        self._tables: dict[tuple[int, int], dict[int, _Abbreviation]] = {}
         self._sections: dict[str, bytes] = {}
         self._strings: dict[str, _Strings] = {}
         self.units = [*self._headers(".debug_types", _TYPES_BASE), *self._headers(".debug_info", 0)]
@@ -720,14 +719,14 @@ class DebugInfo:
             0
         ]
 
-    def abbreviations(self, offset: int, offset_size: int, version: int) -> dict[int, _Abbreviation]:
+    def abbreviations(self, offset: int, offset_size: int) -> dict[int, _Abbreviation]:
         """Return the abbreviation table at ``offset``, compiled."""
-        key = (offset, offset_size, version)
+        key = (offset, offset_size)
         if key not in self._tables:
-            self._tables[key] = self._read_abbreviations(offset, offset_size, version)
+            self._tables[key] = self._read_abbreviations(offset, offset_size)
         return self._tables[key]
 
-    def _read_abbreviations(self, offset: int, offset_size: int, version: int) -> dict[int, _Abbreviation]:
+    def _read_abbreviations(self, offset: int, offset_size: int) -> dict[int, _Abbreviation]:
         data, table = self.section(".debug_abbrev"), {}
         while True:
             code, offset = _uleb(data, offset)
@@ -746,7 +745,7 @@ class DebugInfo:
                 if not attribute and not form:
                     break
                 fields.append((attribute, form, constant))
-            table[code] = _Abbreviation(tag, children, fields, offset_size, version)
+            table[code] = _Abbreviation(tag, children, fields, offset_size)
 
     def by_signature(self, signature: int) -> int | None:
         """Return the position of the type with ``signature``, or None when its unit is not in the file."""

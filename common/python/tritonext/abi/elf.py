@@ -138,5 +138,8 @@ def open_library(path: str | os.PathLike[str]) -> SectionedElf:
         raise MissingLibraryError("the library cannot be opened", where=path, found=error) from error
     except ElfError as error:
         raise InvalidLibraryError(
-            "the file is not a shared library", where=path, expected="an x86-64 ELF shared object", found=error
+            "the file is not a shared library",
+            where=path,
+            expected="an ELF shared object for this machine",
+            found=error,
         ) from error

@@ -70,11 +70,7 @@ def finish(wheel: pathlib.Path, manifest: Manifest, objects: pathlib.Path, out: 
         "compiler": symbols.compiler(built),
         "library": manifest.library,
         "library_sha256": hashlib.sha256(library.read_bytes()).hexdigest(),
-        "abi": {
-            "compared": report.compared,
-            "mismatches": len(report.mismatches),
-            "uncovered": len(report.uncovered),
-        },
+        "abi": report.stamp(),
     }
     (package / registry.STAMP_FILE).write_text(json.dumps(stamp, indent=2) + "\n", encoding="utf-8")
     table.save(package / abi.TABLE_NAME)

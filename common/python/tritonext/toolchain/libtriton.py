@@ -11,11 +11,11 @@ from tritonext.errors import ToolchainError
 
 from . import cache
 
-__all__ = ["abi_breaking_checks", "llvm_commit"]
+__all__ = ["WITHOUT_CHECKS", "WITH_CHECKS", "abi_breaking_checks", "llvm_commit"]
 
 # LLVM defines exactly one of these in every build; a plugin refers to the one its headers were configured for.
-_WITH_CHECKS = "_ZN4llvm23EnableABIBreakingChecksE"
-_WITHOUT_CHECKS = "_ZN4llvm24DisableABIBreakingChecksE"
+WITH_CHECKS = "_ZN4llvm23EnableABIBreakingChecksE"
+WITHOUT_CHECKS = "_ZN4llvm24DisableABIBreakingChecksE"
 
 
 def llvm_commit(installed: wheel.Wheel) -> str:
@@ -47,13 +47,13 @@ def abi_breaking_checks(library: pathlib.Path) -> bool:
     """
     try:
         with Elf(library) as elf:
-            found = elf.exports(_WITH_CHECKS), elf.exports(_WITHOUT_CHECKS)
+            found = elf.exports(WITH_CHECKS), elf.exports(WITHOUT_CHECKS)
     except ElfError as error:
         raise ToolchainError("libtriton cannot be read as a shared library", found=error, where=library) from None
     if found[0] == found[1]:
         raise ToolchainError(
             "libtriton does not say whether LLVM's ABI-breaking checks are on",
-            expected=f"one of {_WITH_CHECKS}, {_WITHOUT_CHECKS} among its symbols",
+            expected=f"one of {WITH_CHECKS}, {WITHOUT_CHECKS} among its symbols",
             found="both" if found[0] else "neither",
             where=library,
             hint="install the stock triton wheel; builds that hide LLVM's symbols cannot load extensions",

@@ -22,7 +22,9 @@ static const char *selfTest() {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::scf::SCFDialect, mlir::triton::TritonDialect>();
   int found = isTerminator(context, "scf.yield") + isTerminator(context, "tt.return");
-  text = "{\"terminators\": " + std::to_string(found) + ", \"terminators_expected\": 2}";
+  text = "{\"terminators\": " + std::to_string(found) +
+         ", \"terminators_expected\": 2, \"wrong\": [" +
+         (found == 2 ? "" : "\"tt.return lacks IsTerminator\"") + "]}";
   return text.c_str();
 }
 
