@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import http.client
 import io
+import os
 import socket
 import tarfile
 import time
@@ -90,6 +93,20 @@ def test_a_truncated_download_leaves_nothing(publish, server, left):
     server.truncate = len(data) // 2
     reason = refusal()
     assert f"ended after {len(data) // 2} of {len(data)} bytes" in reason
+    assert left() == []
+
+
+def test_a_network_that_goes_away_is_no_full_file_system(publish, left, monkeypatch):
+    publish()
+    read = http.client.HTTPResponse.read
+
+    def unreachable(response, size=None):
+        if size == archive._BLOCK:
+            raise OSError(errno.EHOSTUNREACH, os.strerror(errno.EHOSTUNREACH))
+        return read(response, size)
+
+    monkeypatch.setattr(http.client.HTTPResponse, "read", unreachable)
+    assert refusal().endswith("does not answer: No route to host")
     assert left() == []
 
 

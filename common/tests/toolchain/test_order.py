@@ -173,6 +173,17 @@ def test_json_and_cmake_say_the_same(prefix, fake_clang, monkeypatch, start, tmp
     assert f"set(TRITONEXT_LLVM_COMMIT [==[{result['llvm_commit']}]==])\n" in text
 
 
+def test_a_file_for_cmake_that_cannot_be_written_is_named(prefix, fake_clang, monkeypatch, start, tmp_path):
+    fake_clang()
+    monkeypatch.setenv("TRITONEXT_LLVM_PREFIX", str(prefix()))
+    (tmp_path / "file").touch()
+    process = start("--offline", "--cmake", str(tmp_path / "file" / "toolchain.cmake"))
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert error.startswith("error: a file cannot be read or written\n")
+    assert f"where: {tmp_path / 'file'}" in error
+
+
 def test_cmake_reads_the_file(prefix, fake_clang, monkeypatch, start, tmp_path):
     cmake = shutil.which("cmake", path="/usr/local/bin:/usr/bin:/bin") or shutil.which(
         "cmake", path=sys.prefix + "/bin"

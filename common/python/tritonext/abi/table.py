@@ -9,11 +9,11 @@ import lzma
 import os
 import pathlib
 import struct
-import tempfile
 from dataclasses import dataclass, field
 
 from tritonext import env
 from tritonext.errors import AbiError, InvalidLibraryError
+from tritonext.toolchain import cache
 
 from .dwarf import DebugInfo, Layout
 from .elf import open_library
@@ -49,8 +49,6 @@ class Table:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to ``path`` (``.json.xz``) so that no reader sees half of it."""
-        path = pathlib.Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         content = {
             "schema": SCHEMA,
             "build_id": self.build_id,
@@ -58,17 +56,8 @@ class Table:
             "types": self.types,
             "functions": self.functions,
         }
-        data = lzma.compress(json.dumps(content, separators=(",", ":"), sort_keys=True).encode(), preset=1)
-        handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            # mkstemp makes private files; the table goes into a wheel and into caches that users may share.
-            pathlib.Path(name).chmod(0o644)
-            pathlib.Path(name).replace(path)
-        except BaseException:
-            pathlib.Path(name).unlink(missing_ok=True)
-            raise
+        text = json.dumps(content, separators=(",", ":"), sort_keys=True)
+        cache.atomic_write(pathlib.Path(path), lzma.compress(text.encode(), preset=1))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Table:

@@ -104,7 +104,8 @@ def _llvm(commit: str, attempts: list[Attempt], reporter: Reporter | None) -> Ll
                 if reporter is not None:
                     cache.discard(piece)
     if reporter is None:
-        attempts.append(Attempt("headers", "the cache", f"there is none in {cache.root()}"))
+        if not attempts:
+            attempts.append(Attempt("headers", "the cache", f"there is none in {cache.root()}"))
         return None
     for name, key, populate in sources:
         try:

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 import rich.console
 import rich.table
 
-from tritonext.errors import TritonextError, render
-
 from . import Toolchain, cache, find, provide
 
 __all__ = ["main"]
@@ -27,7 +25,12 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with ``argv`` and return the exit status: 0, 1 after printing an error, 130 when interrupted."""
+    """Run the command with ``argv`` and return the exit status: 0, or 130 when interrupted.
+
+    Raises:
+        TritonextError: A piece of the toolchain cannot be had.
+        OSError: The file for CMake cannot be written.
+    """
     parser = argparse.ArgumentParser(
         prog="tritonext toolchain",
         description="Find or download the clang, the LLVM/MLIR headers and the mlir-tblgen extensions are built with.",
@@ -41,16 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         toolchain = find() if options.offline else provide()
         if options.cmake:
-            cache.atomic_write(options.cmake.absolute(), toolchain.to_cmake())
-    except TritonextError as error:
-        print(f"error: {render(error)}", file=sys.stderr)
-        return 1
+            cache.atomic_write(options.cmake.absolute(), toolchain.to_cmake().encode())
     except KeyboardInterrupt:
         print("interrupted; what was not complete has been removed", file=sys.stderr)
         return 130
-    except OSError as error:
-        print(f"{error.filename or options.cmake}: {error.strerror or error}", file=sys.stderr)
-        return 1
     if options.json:
         print(json.dumps(toolchain.to_json(), indent=2))
     else:

@@ -108,7 +108,7 @@ def _download(url: str, file: pathlib.Path, update: Update) -> str:
     with _open(url, "GET", _READ_SECONDS) as response, open(file, "wb") as output:
         length = response.headers.get("Content-Length")
         total = int(length) if length else None
-        while block := response.read(_BLOCK):
+        while block := _read(response):
             output.write(block)
             digest.update(block)
             done += len(block)
@@ -116,6 +116,14 @@ def _download(url: str, file: pathlib.Path, update: Update) -> str:
     if total is not None and done != total:
         raise SourceUnavailable(f"{url} ended after {done} of {total} bytes")
     return digest.hexdigest()
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read(_BLOCK)
+    except OSError as error:
+        # A plain OSError, as for a host that is not reached any more, would be taken for one of the cache directory.
+        raise urllib.error.URLError(error) from error
 
 
 def _unpack(file: pathlib.Path, directory: pathlib.Path, update: Update) -> None:

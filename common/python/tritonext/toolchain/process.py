@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .model import SourceUnavailable
 
-__all__ = ["environment", "run"]
+__all__ = ["environment", "output", "run"]
 
 
 def environment() -> dict[str, str]:
@@ -38,3 +38,20 @@ def run(command: Sequence[str | pathlib.Path], timeout: float | None = None) -> 
         raise SourceUnavailable(f"{command[0]} cannot be started: {error.strerror or error}") from None
     except subprocess.TimeoutExpired:
         raise SourceUnavailable(f"{command[0]} did not end within {timeout:.0f} s") from None
+
+
+def output(command: Sequence[str | pathlib.Path], name: str) -> str:
+    """Return what a short ``command`` prints.
+
+    Args:
+        command: The program and its arguments.
+        name: What the message calls the program.
+
+    Raises:
+        SourceUnavailable: It cannot be started, runs longer than a minute, or fails.
+    """
+    result = run(command, timeout=60)
+    if result.returncode:
+        lines = (result.stderr or result.stdout).strip().splitlines()
+        raise SourceUnavailable(f"{name} does not run: {lines[0] if lines else f'exit {result.returncode}'}")
+    return result.stdout
