@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import pathlib
 import sys
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("--decorate", nargs="+", default=[])
     options = parser.parse_args()
     for identifier in options.load:
-        __import__(f"tritonext_{identifier}")
+        importlib.import_module(f"tritonext_{identifier}")
     if options.leave:
         for identifier in options.load:
             with fake_driver.active("cuda:90"), tritonext.use(identifier):

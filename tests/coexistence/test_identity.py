@@ -23,23 +23,24 @@ DECORATED = "softmax"
 pytestmark = pytest.mark.skipif(not EXTENSIONS, reason="no extension is installed")
 
 
-def start(directory, *arguments, cache="cache"):
+def start(directory: pathlib.Path, *arguments: str) -> subprocess.Popen[str]:
     """Start the script; its cache and result are in ``directory``."""
     directory.mkdir(exist_ok=True)
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
-        "TRITON_CACHE_DIR": str(directory / cache),
+        "TRITON_CACHE_DIR": str(directory / "cache"),
         "TRITON_DEFAULT_FP_FUSION": "1",
     }
-    command = [sys.executable, SCRIPT, directory / f"{cache}.json", *arguments]
+    command = [sys.executable, SCRIPT, directory / "result.json", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def finish(process, directory, cache="cache"):
+def finish(process: subprocess.Popen[str], directory: pathlib.Path) -> dict:
+    """Wait for the script and return its result."""
     output, _ = process.communicate(timeout=900)
     assert process.returncode == 0, output
-    return json.loads((directory / f"{cache}.json").read_text())
+    return json.loads((directory / "result.json").read_text())
 
 
 @pytest.fixture(scope="module")

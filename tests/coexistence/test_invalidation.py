@@ -16,12 +16,12 @@ from tritonext.testing import fake_driver, kernels
 
 hits = []
 triton.knobs.compilation.listener = lambda *, cache_hit, **_: hits.append(cache_hit)
-double = kernels.get("dropout").fn
+dropout = kernels.get("dropout").fn
 
 def compile_kernel():
     x = fake_driver.Array("fp16")
     arguments = {"size": 160, "probability": 0.5, "seed": 17, "BLOCK": 256}
-    return triton.jit(double.fn).warmup(x, x, grid=(1,), **arguments)
+    return triton.jit(dropout.fn).warmup(x, x, grid=(1,), **arguments)
 
 with fake_driver.active("cuda:90"):
     compile_kernel()
@@ -30,7 +30,6 @@ with fake_driver.active("cuda:90"):
             result = compile_kernel()
 print(json.dumps(hits))
 """
-MARK = "probe_mark_module"
 
 pytestmark = pytest.mark.skipif("probe" not in registry.installed(), reason="tritonext-probe is not installed")
 
@@ -40,8 +39,8 @@ def hits(tmp_path):
     """Return whether the plain kernel, then the kernel under each list of pipelines, was in the cache."""
     environment = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_DEFAULT_FP_FUSION": "1"}
 
-    def compile_under(*scopes, site=tmp_path / "nothing"):
-        done = run_python("-c", COMPILE, json.dumps(scopes), path=(site,), environment=environment)
+    def compile_under(*scopes, path=()):
+        done = run_python("-c", COMPILE, json.dumps(scopes), path=path, environment=environment)
         assert done.returncode == 0, done
         return json.loads(done.stdout)
 
@@ -57,8 +56,8 @@ def site(tmp_path):
 
 def test_content_of_the_library(hits, site):
     directory, package = site
-    assert hits(["probe"], site=directory) == [False, False]
-    assert hits(["probe"], site=directory) == [True, True]
+    assert hits(["probe"], path=(directory,)) == [False, False]
+    assert hits(["probe"], path=(directory,)) == [True, True]
     library, stamp = package / "libtritonext_probe.so", package / registry.STAMP_FILE
     content = library.read_bytes()
 
@@ -69,29 +68,33 @@ def test_content_of_the_library(hits, site):
 
     # Bytes behind the last section change the file and nothing that runs.
     write(content + b"\0")
-    assert hits(["probe"], site=directory) == [True, False]
+    assert hits(["probe"], path=(directory,)) == [True, False]
     write(content)
-    assert hits(["probe"], site=directory) == [True, True]
+    assert hits(["probe"], path=(directory,)) == [True, True]
 
 
 def test_content_of_the_python_files(hits, site):
     directory, package = site
-    assert hits(["probe"], site=directory) == [False, False]
+    assert hits(["probe"], path=(directory,)) == [False, False]
     source = package / "__init__.py"
     text = source.read_text()
     source.write_text(text + "\n# changed\n")
-    assert hits(["probe"], site=directory) == [True, False]
+    assert hits(["probe"], path=(directory,)) == [True, False]
     source.write_text(text)
     (package / "notes.txt").write_text("not part of what runs")
-    assert hits(["probe"], site=directory) == [True, True]
+    assert hits(["probe"], path=(directory,)) == [True, True]
 
 
-def test_options_and_order(hits):
-    other = "layout" if "layout" in registry.installed() else None
-    scopes = [["probe"], ["probe:mark=other"]]
-    if other:
-        scopes += [[other], ["probe", other], [other, "probe"]]
-    assert hits(*scopes) == [False] * (1 + len(scopes))
-    assert hits(*reversed(scopes)) == [True] * (1 + len(scopes))
-    # A default value that is written out is another text, and the same text in another place is the same.
-    assert hits(["probe:mark=other"], ["probe"], ["probe", "probe"]) == [True] * 4
+def test_options(hits):
+    scopes = [["probe"], ["probe:mark=other"], ["probe:mark=seen"]]
+    assert hits(*scopes) == [False] * 4
+    assert hits(*reversed(scopes)) == [True] * 4
+    # An extension that is active twice is active once.
+    assert hits(["probe", "probe"]) == [True, True]
+
+
+@pytest.mark.skipif("layout" not in registry.installed(), reason="tritonext-layout is not installed")
+def test_order(hits):
+    scopes = [["layout"], ["probe", "layout"], ["layout", "probe"]]
+    assert hits(*scopes) == [False] * 4
+    assert hits(*reversed(scopes)) == [True] * 4

@@ -13,7 +13,7 @@ import pytest
 from tritonext import versions
 from tritonext.build import paths
 
-from .conftest import Project
+from .conftest import Project, copy_probe
 
 
 def refused(project: Project, **env: str) -> str:
@@ -170,9 +170,8 @@ def test_package_found_after_project(configure, tmp_path):
     assert "must come before project()" in " ".join(done.stdout.split())
 
 
-def test_tablegen_file_of_unknown_kind(configure, probe, tmp_path):
-    project = tmp_path / "probe"
-    shutil.copytree(probe.directory, project, ignore=shutil.ignore_patterns("build", "dist"))
+def test_tablegen_file_of_unknown_kind(configure, tmp_path):
+    project = copy_probe(tmp_path / "probe")
     (project / "include" / "tritonext_probe" / "IR" / "Things.td").write_text("")
     done = configure(project)
     assert done.returncode != 0
@@ -180,9 +179,8 @@ def test_tablegen_file_of_unknown_kind(configure, probe, tmp_path):
     assert "Things.td" in done.stdout
 
 
-def test_malformed_manifest(configure, probe, tmp_path):
-    project = tmp_path / "probe"
-    shutil.copytree(probe.directory, project, ignore=shutil.ignore_patterns("build", "dist"))
+def test_malformed_manifest(configure, tmp_path):
+    project = copy_probe(tmp_path / "probe")
     pyproject = project / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace('stage = "ttir"', 'stage = "ttxr"'))
     done = configure(project)
