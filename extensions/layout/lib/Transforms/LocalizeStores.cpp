@@ -117,7 +117,7 @@ MemoryShape getMemoryShape(Value pointer, Value mask, RankedTensorType type,
   return memory;
 }
 
-class LocalizeStores : public impl::LocalizeStoresPassBase<LocalizeStores> {
+class LocalizeStoresPass : public impl::LocalizeStoresPassBase<LocalizeStoresPass> {
 public:
   using LocalizeStoresPassBase::LocalizeStoresPassBase;
 
@@ -130,8 +130,8 @@ private:
                                     ModuleAxisInfoAnalysis &axisInfo) const;
 };
 
-std::optional<Candidate> LocalizeStores::consider(Operation *access, const ExchangeModel &model,
-                                                  ModuleAxisInfoAnalysis &axisInfo) const {
+std::optional<Candidate> LocalizeStoresPass::consider(Operation *access, const ExchangeModel &model,
+                                                      ModuleAxisInfoAnalysis &axisInfo) const {
   auto store = dyn_cast<StoreOp>(access);
   auto load = dyn_cast<LoadOp>(access);
   Value data = store ? store.getValue() : load.getResult();
@@ -189,15 +189,14 @@ std::optional<Candidate> LocalizeStores::consider(Operation *access, const Excha
     return std::nullopt;
   }
 
-  SmallVector<std::pair<Value, bool>> needed;
-  for (OpOperand &operand : access->getOpOperands())
-    needed.emplace_back(operand.get(), operand.get() == data);
-  for (auto [value, isData] : needed)
+  for (Value operand : access->getOperands()) {
+    bool isData = operand == data;
     if (std::optional<std::string> obstacle =
-            candidate.plan.add(value, candidate.encoding, isData)) {
+            candidate.plan.add(operand, candidate.encoding, isData)) {
       reportMissed(access, (isData ? "data: " : "address: ") + *obstacle);
       return std::nullopt;
     }
+  }
 
   for (auto [request, method] : candidate.plan.methods)
     if (method == Method::Exchange) {
@@ -286,7 +285,7 @@ void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
   });
 }
 
-void LocalizeStores::runOnOperation() {
+void LocalizeStoresPass::runOnOperation() {
   ModuleOp module = getOperation();
   ExchangeModel model(module);
   ModuleAxisInfoAnalysis axisInfo(module);
