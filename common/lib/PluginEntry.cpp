@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DiagnosticCollection.h"
 #include "RemarkCollection.h"
 #include "tritonext/Extension.h"
 
@@ -103,6 +104,7 @@ LogicalResult parseOptions(Pass &pass, llvm::StringRef options, std::string &rea
 
 template <size_t Index>
 void addPass(PassManager *manager, const std::vector<std::string> &options) {
+  tritonext::detail::collectFrom(*manager);
   const PassRecord &record = passRecords[Index];
   std::unique_ptr<Pass> pass = record.create();
   std::string reason;
@@ -361,7 +363,7 @@ TRITON_PLUGIN_API plugin::PluginInfo *tritonGetPluginInfo() {
 
 extern "C" const tritonext::ExtensionInfo *tritonextGetExtensionInfo() {
   static const tritonext::ExtensionInfo info = {
-      /*version=*/1,
+      /*version=*/2,
       extensionId,
       extensionVersion,
       TRITON_VERSION,
@@ -372,6 +374,8 @@ extern "C" const tritonext::ExtensionInfo *tritonextGetExtensionInfo() {
       selfTest,
       tritonext::detail::beginRemarks,
       tritonext::detail::endRemarks,
+      tritonext::detail::beginDiagnostics,
+      tritonext::detail::endDiagnostics,
   };
   return &info;
 }

@@ -2,8 +2,8 @@
 
 #include "tritonext/Remarks.h"
 #include "RemarkCollection.h"
+#include "UserLocation.h"
 
-#include "mlir/IR/Location.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,34 +24,6 @@ struct Collector {
 };
 
 thread_local Collector collector;
-
-/// Returns whether `loc` lies in the library of kernels that Triton itself brings.
-bool isTritonSource(FileLineColLoc loc) {
-  llvm::StringRef file = loc.getFilename().getValue();
-  return file.contains("/triton/language/") || file.contains("/triton/experimental/");
-}
-
-/// Returns the location of the user's source line inside `loc`, or null. A call site names a helper
-/// and its caller; a helper that belongs to Triton is not what the user wrote, so the caller is
-/// preferred then.
-FileLineColLoc findUserLoc(Location loc) {
-  if (auto file = dyn_cast<FileLineColLoc>(loc))
-    return file;
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return findUserLoc(name.getChildLoc());
-  if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    FileLineColLoc callee = findUserLoc(call.getCallee());
-    if (callee && !isTritonSource(callee))
-      return callee;
-    FileLineColLoc caller = findUserLoc(call.getCaller());
-    return caller ? caller : callee;
-  }
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (FileLineColLoc found = findUserLoc(part))
-        return found;
-  return nullptr;
-}
 
 llvm::StringRef kindName(tritonext::RemarkKind kind) {
   switch (kind) {
@@ -74,10 +46,12 @@ void tritonext::emitRemark(RemarkKind kind, Operation *op, llvm::StringRef pass,
   if (!remarksEnabled())
     return;
   std::string where;
-  if (FileLineColLoc loc = findUserLoc(op->getLoc()))
+  if (auto frames = detail::userFrames(op->getLoc()); !frames.empty()) {
+    FileLineColLoc loc = frames.front();
     where = (loc.getFilename().getValue() + ":" + llvm::Twine(loc.getLine()) + ":" +
              llvm::Twine(loc.getColumn()))
                 .str();
+  }
   Operation *function =
       isa<FunctionOpInterface>(op) ? op : op->getParentOfType<FunctionOpInterface>();
   llvm::StringRef name =

@@ -43,6 +43,16 @@ struct ExtensionInfo {
 
   /// Ends the innermost collection and returns its remarks, one JSON object a line.
   const char *(*endRemarks)();
+
+  /// Starts collecting the errors of passes on this thread; calls nest. It covers pass managers to
+  /// which a pass of this library is added until the matching end, and keeps their errors off the
+  /// standard error stream.
+  void (*beginDiagnostics)();
+
+  /// Ends the innermost collection and returns, one JSON object a line, each run of a pass that
+  /// failed:
+  /// `{"passes":[flag],"errors":[{"message","frames":[{"file","line","column"}],"resource"?,"notes"}]}`.
+  const char *(*endDiagnostics)();
 };
 
 } // namespace tritonext

@@ -14,6 +14,7 @@ __all__ = [
     "IncompatibleLibraryError",
     "InternalError",
     "InvalidLibraryError",
+    "KernelError",
     "LoadError",
     "ManifestError",
     "MissingLibraryError",
@@ -71,7 +72,8 @@ class TritonextError(Exception):
         self.where = where
         self.hint = hint
         self.details = tuple(details)
-        super().__init__(message)
+        # Not through `super`: a class that is an error of Triton too would pass the message to Triton's constructor.
+        Exception.__init__(self, message)
 
     def __str__(self) -> str:
         return render(self)
@@ -117,6 +119,13 @@ class DiagnosticError(UserError):
 
     def __reduce__(self):
         return *super().__reduce__(), {"diagnostics": self.diagnostics, "crashed": self.crashed}
+
+
+class KernelError(DiagnosticError):
+    """A pass of an extension found a mistake in a kernel; ``where`` is the line of the kernel.
+
+    The first of ``diagnostics`` is the error, those behind it are its notes and further errors of the same pass.
+    """
 
 
 class PipelineError(UserError):

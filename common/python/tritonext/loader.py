@@ -20,7 +20,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from . import registry, remarks
-from ._triton import plugin, wheel
+from ._triton import diagnostics, plugin, wheel
 from .elf import Elf, ElfError
 from .errors import (
     ExtensionError,
@@ -182,6 +182,7 @@ def _bind(library: Loaded) -> Loaded:
     _loaded[library.id] = library
     if library.native.extension:
         remarks.attach(library.native)
+        diagnostics.attach(library.native)
     return library
 
 

@@ -29,7 +29,7 @@ from triton.backends.compiler import GPUTarget, Language
 from triton.compiler import make_backend
 
 from tritonext import activation
-from tritonext._triton import caching
+from tritonext._triton import caching, diagnostics
 from tritonext.errors import (
     AmbiguousAnchorError,
     InternalError,
@@ -352,7 +352,7 @@ class Plan:
 def _planned(inner: Callable, stage: _StagePlan) -> Callable:
     def run_stage(source: object, metadata: dict) -> object:
         run = _RealRun(stage)
-        with _running(run):
+        with _running(run), diagnostics.raising():
             result = inner(source, metadata)
         run.finish()
         return result

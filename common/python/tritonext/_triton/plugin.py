@@ -35,7 +35,7 @@ __all__ = [
 PLUGIN_ENTRY = "tritonGetPluginInfo"
 EXTENSION_ENTRY = "tritonextGetExtensionInfo"
 
-_INFO_VERSION = 1
+_INFO_VERSION = 2
 
 STOCK_DIALECTS = frozenset(
     {
@@ -93,6 +93,8 @@ class _ExtensionInfo(ctypes.Structure):
         ("self_test", ctypes.CFUNCTYPE(ctypes.c_char_p)),
         ("begin_remarks", ctypes.CFUNCTYPE(None)),
         ("end_remarks", ctypes.CFUNCTYPE(ctypes.c_char_p)),
+        ("begin_diagnostics", ctypes.CFUNCTYPE(None)),
+        ("end_diagnostics", ctypes.CFUNCTYPE(ctypes.c_char_p)),
     ]
 
 
@@ -179,8 +181,15 @@ class Native:
 
     def end_remarks(self) -> list[dict]:
         """Return the remarks collected on this thread since the matching :meth:`begin_remarks`."""
-        text = self._require().end_remarks()
-        return [json.loads(line) for line in (text or b"").decode().splitlines() if line]
+        return _lines(self._require().end_remarks())
+
+    def begin_diagnostics(self) -> None:
+        """Start to collect the errors of passes that run on this thread; calls nest."""
+        self._require().begin_diagnostics()
+
+    def end_diagnostics(self) -> list[dict]:
+        """Return the passes that failed since the matching :meth:`begin_diagnostics`, with their errors."""
+        return _lines(self._require().end_diagnostics())
 
     def _require(self) -> _ExtensionInfo:
         if self._info is None:
@@ -335,6 +344,10 @@ def _libtriton():
             hint="reinstall it with `pip install --force-reinstall triton`",
         ) from error
     return libtriton
+
+
+def _lines(text: bytes | None) -> list[dict]:
+    return [json.loads(line) for line in (text or b"").decode().splitlines() if line]
 
 
 def _text(value: bytes | None) -> str:

@@ -7,6 +7,7 @@ import importlib.util
 import pytest
 import triton
 
+from tritonext.errors import KernelError
 from tritonext.offline import Specialization, parse_signature
 
 
@@ -47,5 +48,18 @@ def refused(compiled):
         while isinstance(errors[-1].__cause__, triton.CompilationError):
             errors.append(errors[-1].__cause__)
         return "\n".join(map(str, errors))
+
+    return compile_kernel
+
+
+@pytest.fixture
+def refused_by_pass(compiled, capfd):
+    """Compile a kernel in which a pass finds a mistake, and return the text of the error."""
+
+    def compile_kernel(*args, **constants):
+        with pytest.raises(KernelError) as caught:
+            compiled(*args, **constants)
+        assert capfd.readouterr().err == ""
+        return str(caught.value)
 
     return compile_kernel
