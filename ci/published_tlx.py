@@ -166,18 +166,27 @@ def main(argv: list[str] | None = None) -> None:
         outcome = compile_case(pathlib.Path(arguments.child[0]), CASES[int(arguments.child[1])])
         print(json.dumps(dataclasses.asdict(outcome)))
         return
-    failed, page = 0, ""
+    if arguments.record and arguments.only:
+        parser.error("--record writes about every case; leave --only out")
+    if not any(arguments.only in case.name for case in CASES):
+        parser.error(f"no case has {arguments.only!r} in its name; there are {', '.join(case.name for case in CASES)}")
+    failed, page, absent = 0, "", []
     with tempfile.TemporaryDirectory() as directory:
         root = pathlib.Path(directory)
         sources = [unpack(wheel, root / wheel.name) for wheel in arguments.wheels]
-        pinned = () if sources else workspace.pins()["published"]["tlx"]
-        sources += [unpacked for wheel in pinned if (unpacked := download(wheel, root / wheel))]
+        for wheel in () if sources else workspace.pins()["published"]["tlx"]:
+            unpacked = download(wheel, root / wheel)
+            if unpacked is None:
+                absent.append(wheel)
+            else:
+                sources.append(unpacked)
         if not sources:
             raise SystemExit(UNAVAILABLE)
         for source in sources:
             outcomes = {case.name: outcome for case, outcome in compile_cases(source, arguments.only)}
             failed += sum(unexpected(case, outcomes[case.name]) for case in CASES if case.name in outcomes)
             page += report(source, outcomes)
+    page += "".join(f"\n`{wheel}` could not be downloaded.\n" for wheel in absent)
     print(page)
     if arguments.record:
         text = PAGE.read_text()
@@ -412,9 +421,7 @@ def describe(error: BaseException, file: pathlib.Path) -> str:
             break
         error = error.__cause__
     message = getattr(error, "error_message", None) or str(error) or type(error).__name__
-    return "\n".join([*(f"in: {line}" for line in lines), *(message or "").splitlines()[:6]]).replace(
-        str(file), file.name
-    )
+    return "\n".join([*(f"in: {line}" for line in lines), *message.splitlines()[:6]]).replace(str(file), file.name)
 
 
 class DType:
