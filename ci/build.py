@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.metadata
 import json
 import pathlib
 import subprocess
@@ -108,11 +109,28 @@ def build(stem: str, directory: pathlib.Path, inputs: str, *config: str) -> path
 
 
 def install(wheel: pathlib.Path, with_dependencies: bool = False) -> None:
-    """Install ``wheel`` into this environment, replacing an equal version whose contents differ."""
+    """Install ``wheel`` into this environment, replacing an equal version whose contents differ.
+
+    One that is there stays: headers with a new time of change would make each extension compile anew.
+    """
+    if installed(wheel):
+        return
     pip = [sys.executable, "-m", "pip", "install", "-q"]
     if with_dependencies:
         run(*pip, f"{wheel}[build]")
     run(*pip, "--force-reinstall", "--no-deps", wheel)
+
+
+def installed(wheel: pathlib.Path) -> bool:
+    """Say whether this environment has what ``wheel`` holds, by the hash that pip keeps of what it installed."""
+    try:
+        distribution = importlib.metadata.distribution(wheel.name.split("-")[0])
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    # PEP 610.
+    origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    found = origin.get("archive_info", {}).get("hashes", {}).get("sha256")
+    return found == hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
 def run(*command: object) -> None:
