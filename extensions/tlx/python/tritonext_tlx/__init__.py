@@ -42,6 +42,7 @@ from .memory import (
     local_view,
 )
 from .passes import pipeline
+from .pipelining import alloc_pipeline, async_pipeline, pipeline_stage
 from .simulator import simulate
 from .tasks import (
     async_task,
@@ -67,6 +68,7 @@ from .utility import (
 
 __all__ = [
     "alloc_barriers",
+    "alloc_pipeline",
     "alloc_warp_barrier",
     "async_descriptor_load",
     "async_descriptor_prefetch_tensor",
@@ -77,6 +79,7 @@ __all__ = [
     "async_load",
     "async_load_commit_group",
     "async_load_wait_group",
+    "async_pipeline",
     "async_task",
     "async_task_replica_id",
     "async_tasks",
@@ -112,6 +115,7 @@ __all__ = [
     "named_barrier_arrive",
     "named_barrier_wait",
     "pipeline",
+    "pipeline_stage",
     "prefetch",
     "reuse_group",
     "reuse_group_type",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import triton.language as tl
+from triton.language.core import base_value
 
 from tritonext.errors import UserError
 from tritonext.interpret import (
@@ -24,7 +25,7 @@ from .errors import OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
 from .values import AliasSpec, Barriers, Buffer, PendingHandle, Token, dense, plain, to_int
 
-__all__ = ["Operations"]
+__all__ = ["Operations", "Pipeline"]
 
 _REDUCE = {
     "add": np.add,
@@ -38,6 +39,65 @@ _REDUCE = {
 
 def _tensor(data: np.ndarray, dtype: tl.dtype) -> tl.tensor:
     return tl.tensor(TensorHandle(data, dtype), tl.block_type(dtype, list(data.shape)))
+
+
+class Stage(base_value):
+    """The buffers of one step of a pipeline, and the barrier of their copies."""
+
+    def __init__(self, buffers: tuple[Buffer, ...], full: Mbarrier) -> None:
+        self.buffers = buffers
+        self.full = full
+
+    @property
+    def type(self) -> Stage:
+        return self
+
+    def __getitem__(self, index: Any) -> Buffer:
+        return self.buffers[to_int(index)]
+
+
+class Pipeline(base_value):
+    """A ring of buffers with its barriers; its methods are those that kernels call."""
+
+    def __init__(self, operations: Operations, buffers: tuple[Buffer, ...], full: Barriers, empty: Barriers) -> None:
+        self._operations = operations
+        self._buffers = buffers
+        self._full = full
+        self._empty = empty
+
+    @property
+    def type(self) -> Pipeline:
+        return self
+
+    def rename(self, name: str) -> None:
+        self._full.rename(f"{name}.full")
+        self._empty.rename(f"{name}.empty")
+
+    def acquire(self, step: Any) -> Stage:
+        slot, parity = self._place(step)
+        self._operations.barrier_wait(self._empty[slot], parity ^ 1)
+        stage = self._stage(slot)
+        size = sum(buffer.slot_bytes for buffer in stage.buffers)
+        self._operations.barrier_expect_bytes(stage.full, size)
+        return stage
+
+    def wait(self, step: Any) -> Stage:
+        slot, parity = self._place(step)
+        stage = self._stage(slot)
+        self._operations.barrier_wait(stage.full, parity)
+        return stage
+
+    def release(self, step: Any) -> None:
+        slot, _ = self._place(step)
+        self._operations.barrier_arrive(self._empty[slot])
+
+    def _place(self, step: Any) -> tuple[int, int]:
+        self._operations.machine.scheduler.switch()
+        number, slots = to_int(step), self._buffers[0].num
+        return number % slots, number // slots & 1
+
+    def _stage(self, slot: int) -> Stage:
+        return Stage(tuple(buffer[slot] for buffer in self._buffers), self._full[slot])
 
 
 class Operations:
@@ -352,6 +412,11 @@ class Operations:
             barrier, actor = self._barrier("barrier_arrive", bar), self.machine.actor
             count = to_int(arrive_count) * (32 * actor.num_warps if barrier.per_thread else 1)
             barrier.arrive(actor, count, self.machine.here(), "barrier_arrive")
+
+    def alloc_pipeline(self, buffers, consumers=1):
+        members = (buffers,) if isinstance(buffers, Buffer) else tuple(buffers)
+        count = members[0].num
+        return Pipeline(self, members, self.alloc_barriers(count), self.alloc_barriers(count, consumers))
 
     def named_barrier_wait(self, bar, arrive_count):
         self.machine.named_barrier(to_int(bar), to_int(arrive_count), True, self.machine.here())

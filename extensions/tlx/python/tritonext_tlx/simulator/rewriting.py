@@ -19,7 +19,7 @@ RUNTIME = "__tlx"
 """Name under which rewritten functions find :class:`.runner.Runtime`."""
 
 _ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load")
-_NAMED = ("alloc_barriers", "alloc_warp_barrier", "local_alloc")
+_NAMED = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier", "local_alloc")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tritonext.language import op_name
 from .errors import KernelError, UnsupportedOperation
 from .machine import Machine, Site
 from .memory import GlobalMemory
-from .operations import Operations
+from .operations import Operations, Pipeline
 from .rewriting import RUNTIME, Place, rewrite
 from .scheduler import Abandoned
 from .values import Barriers, Buffer, plain, to_int
@@ -211,7 +211,7 @@ class Runtime:
     @staticmethod
     def named(value: Any, name: str) -> Any:
         """Let messages call a buffer or barriers what the kernel calls them."""
-        if isinstance(value, Barriers):
+        if isinstance(value, Barriers | Pipeline):
             value.rename(name)
         elif isinstance(value, Buffer):
             value.label = name
