@@ -2,14 +2,14 @@
 
     python ci/fresh.py --wheels layout -- ci/demo.py
 
-The environment is made anew each time. It sees the packages of the interpreter it is made from only when that one has
-torch, which the script may use where there is a GPU.
+The environment is made anew each time. Where the system's Python, of which all environments are made, has torch, the
+environment sees the packages of that one, because the script may use torch where there is a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import pathlib
 import subprocess
 import sys
 
@@ -27,11 +27,18 @@ def main(argv: list[str] | None = None) -> None:
 
     wheels = [next(build.DIST.glob("tritonext-*.whl"))]
     wheels += [next(build.DIST.glob(f"tritonext_{name}-*.whl")) for name in arguments.wheels]
-    options = ["--system-site-packages"] if importlib.util.find_spec("torch") else []
+    options = ["--system-site-packages"] if system_has("torch") else []
     build.run(sys.executable, "-m", "venv", "--clear", *options, ENVIRONMENT)
     python = ENVIRONMENT / "bin" / "python"
     build.run(python, "-m", "pip", "install", "-q", *wheels)
     raise SystemExit(subprocess.run([python, *arguments.command], check=False).returncode)
+
+
+def system_has(module: str) -> bool:
+    """Say whether the Python of which this environment was made has ``module``; this environment may not see it."""
+    python = pathlib.Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", code], check=False).returncode == 0
 
 
 if __name__ == "__main__":
