@@ -13,8 +13,7 @@ import pytest
 
 pytest_plugins = ["tritonext.testing.pytest_plugin"]
 
-ROOT = pathlib.Path(__file__).parent
-EXPECTED = ROOT / "ci" / "expected_tests.toml"
+EXPECTED = pathlib.Path(__file__).parent / "ci" / "expected_tests.toml"
 
 # First match wins; paths are relative to the root.
 KINDS = {
@@ -27,10 +26,10 @@ KINDS = {
 }
 
 
-def kind_of(path: pathlib.Path) -> str:
-    """Return the kind of test that CONTRIBUTING.md lists for a file at ``path``."""
-    text = path.relative_to(ROOT).as_posix()
-    return next((kind for part, kind in KINDS.items() if part in text), "unit")
+def kind_of(nodeid: str) -> str:
+    """Return the kind of a test, of those that CONTRIBUTING.md lists."""
+    path = nodeid.partition("::")[0]
+    return next((kind for part, kind in KINDS.items() if part in path), "unit")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +49,7 @@ class Counter:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            self.passed[kind_of(ROOT / report.nodeid.split("::")[0])] += 1
+            self.passed[kind_of(report.nodeid)] += 1
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         for kind, minimum in tomllib.loads(EXPECTED.read_text())["minimum"].items():
