@@ -13,7 +13,7 @@ function(tritonext_run_python result)
 endfunction()
 
 # tritonext_find_toolchain(): ask the SDK where the compiler, the headers, mlir-tblgen and Triton are, and make the
-# compiler CMake's. The answers are the TRITONEXT_* variables that `tritonext.build.configure` writes.
+# compiler CMake's. The answers are the TRITONEXT_* variables that `python -m tritonext.build configure` writes.
 macro(tritonext_find_toolchain)
   if(PROJECT_NAME)
     message(FATAL_ERROR "find_package(Tritonext) must come before project(), because it chooses the compiler")

@@ -103,18 +103,18 @@ LogicalResult restore(tt::CallOp call) {
 
 LogicalResult tritonext::carryForeignOps(ModuleOp module) {
   SmallVector<Operation *> foreign;
-  bool failed = false;
+  bool refused = false;
   module.walk([&](Operation *op) {
     if (!isForeign(op))
       return;
     if (op->getNumRegions() || op->getNumSuccessors() || op->hasTrait<OpTrait::IsTerminator>()) {
       op->emitError("expected tensors only on ops without regions that end no block, got '")
           << op->getName() << "'";
-      failed = true;
+      refused = true;
     }
     foreign.push_back(op);
   });
-  if (failed)
+  if (refused)
     return failure();
   Functions functions(module);
   for (Operation *op : foreign)

@@ -23,6 +23,7 @@
 #include "triton/Dialect/Triton/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Tools/PluginUtils.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -136,7 +137,8 @@ const PassRecord *findPass(llvm::StringRef flagOrName) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Remembers the last op that a builder callback inserted.
+/// Remembers whether the last op that a builder callback inserted has results. It does not keep the
+/// op, which the callback may have erased again.
 class LastInserted : public OpBuilder::Listener {
 public:
   explicit LastInserted(OpBuilder &builder) : builder(builder), previous(builder.getListener()) {
@@ -145,7 +147,7 @@ public:
   ~LastInserted() override { builder.setListener(previous); }
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint from) override {
-    last = op;
+    hasNoResult = op->getNumResults() == 0;
     if (previous)
       previous->notifyOperationInserted(op, from);
   }
@@ -154,7 +156,7 @@ public:
       previous->notifyBlockInserted(block, from, position);
   }
 
-  Operation *last = nullptr;
+  bool hasNoResult = false;
 
 private:
   OpBuilder &builder;
@@ -167,13 +169,12 @@ private:
 template <size_t Index>
 void addOp(TritonOpBuilder &builder, std::vector<Value> &values) {
   const OpRecord &record = opRecords[Index];
-  Operation *last;
+  bool hasNoResult;
   {
-    LastInserted listener(builder.getBuilder());
+    LastInserted last(builder.getBuilder());
     record.build(builder, values);
-    last = listener.last;
+    hasNoResult = last.hasNoResult;
   }
-  bool hasNoResult = last && last->getNumResults() == 0;
   if (values.empty() || values.front() || hasNoResult)
     return;
   Location loc = builder.getLastLoc();

@@ -43,14 +43,14 @@ from triton.runtime.jit import JITFunction
 from . import activation, env, inspect_code, loader, registry, remarks
 from ._triton import recording
 from ._triton.recording import PassRun
-from .errors import ExtensionError, OptionError, TritonextError, UserError
+from .errors import ExtensionError, TritonextError, UserError
 from .inspect_code import CodeStats
-from .offline import Argument, Specialization, parse_signature, parse_target
+from .manifest import STAGES
+from .offline import Argument, Specialization, parse_setting, parse_signature, parse_target
 from .remarks import Remark
 
 __all__ = ["Compilation", "Explanation", "Section", "explain", "find_kernel", "main", "unified_diff"]
 
-_STAGES = ("ttir", "ttgir", "llir")
 _MODULE_ATTRIBUTE = "tritonext_explain"
 _PACKAGE_ATTRIBUTE = "explain_sections"
 
@@ -143,7 +143,7 @@ def explain(
     kernel: Specialization,
     target: str,
     specs: Sequence[str] = (),
-    stages: Sequence[str] = _STAGES,
+    stages: Sequence[str] = STAGES,
     name: str | None = None,
 ) -> Explanation:
     """Compile ``kernel`` with stock Triton and with the extensions of ``specs``, and compare.
@@ -247,7 +247,8 @@ def find_kernel(place: str) -> Specialization:
             hint=f"write {where}::{close[0]}" if close else None,
         )
     fn = _jit_function(kernels[name])
-    entry = _mapping({} if entry is None else entry, where, f"{_MODULE_ATTRIBUTE}[{name!r}]")
+    label = f"{_MODULE_ATTRIBUTE}[{name!r}]"
+    entry = _mapping({} if entry is None else entry, where, label)
     if unknown := set(entry) - {"signature", "constexprs", "options"}:
         raise UserError(
             f"the mapping {_MODULE_ATTRIBUTE} has an unknown key",
@@ -258,13 +259,12 @@ def find_kernel(place: str) -> Specialization:
     signature = entry.get("signature", "")
     if isinstance(signature, str):
         signature = parse_signature(signature)
-    place = f"{_MODULE_ATTRIBUTE}[{name!r}]"
     signature = {
         key: value if isinstance(value, Argument) else parse_signature(f"{key}={value}")[key]
-        for key, value in _mapping(signature, where, f"{place}['signature']").items()
+        for key, value in _mapping(signature, where, f"{label}['signature']").items()
     }
     constexprs, options = (
-        dict(_mapping(entry.get(key, {}), where, f"{place}[{key!r}]")) for key in ("constexprs", "options")
+        dict(_mapping(entry.get(key, {}), where, f"{label}[{key!r}]")) for key in ("constexprs", "options")
     )
     annotated = {key: type_ for key, type_ in _annotated(fn).items() if key not in constexprs}
     return Specialization(fn, annotated | signature, constexprs, options)
@@ -342,13 +342,13 @@ def _annotated(fn: JITFunction) -> dict[str, Argument]:
 
 def _complete(kernel: Specialization, arguments: argparse.Namespace) -> Specialization:
     """Add what the command line says, and refuse what is still missing."""
-    constexprs = dict(_pair(text, "--constexpr") for text in arguments.constexpr)
+    constexprs = dict(parse_setting(text, "--constexpr") for text in arguments.constexpr)
     signature = {name: type_ for name, type_ in kernel.signature.items() if name not in constexprs}
     complete = Specialization(
         kernel.fn,
         signature | parse_signature(arguments.signature),
         {**kernel.constexprs, **constexprs},
-        {**kernel.options, **dict(_pair(text, "--option") for text in arguments.option)},
+        {**kernel.options, **dict(parse_setting(text, "--option") for text in arguments.option)},
     )
     if missing := complete.missing():
         constant = {parameter.name for parameter in kernel.fn.params if parameter.is_constexpr}
@@ -364,16 +364,6 @@ def _complete(kernel: Specialization, arguments: argparse.Namespace) -> Speciali
             hint=f"or describe them once in a mapping {_MODULE_ATTRIBUTE} of the kernel's module",
         )
     return complete
-
-
-def _pair(text: str, option: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise OptionError("a setting is malformed", where=option, expected="name=value", found=repr(text))
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
 
 
 # --- showing it -------------------------------------------------------------------------------------------------------
@@ -518,7 +508,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="compile option such as num_warps=8; repeatable",
     )
-    parser.add_argument("--stage", choices=_STAGES, help="only the passes of this stage")
+    parser.add_argument("--stage", choices=STAGES, help="only the passes of this stage")
     parser.add_argument("--pass", dest="only", metavar="NAME", help="show the IR diff of this pass, by flag or class")
     parser.add_argument(
         "--diff",
@@ -542,7 +532,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     parse_target(arguments.target)
     kernel = _complete(find_kernel(arguments.kernel), arguments)
-    stages = (arguments.stage,) if arguments.stage else _STAGES
+    stages = (arguments.stage,) if arguments.stage else STAGES
     name = arguments.kernel.rpartition("::")[2]
     specs = arguments.enable or activation.parse_specs(env.get("TRITONEXT_ENABLE"))
     explanation = explain(kernel, arguments.target, specs, stages, name)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from . import registry, remarks
+from . import registry, remarks, versions
 from ._triton import diagnostics, plugin, wheel
 from .elf import Elf, ElfError
 from .errors import (
@@ -35,10 +35,7 @@ from .errors import (
 )
 from .registry import InstalledExtension
 
-__all__ = ["MINIMUM_CLANG", "Loaded", "check", "load", "load_library", "loaded"]
-
-MINIMUM_CLANG = 20
-"""The oldest clang whose spelling of type names, and so whose trait identities, agree with libtriton's."""
+__all__ = ["Loaded", "check", "load", "load_library", "loaded"]
 
 _VERSION_TEXT = re.compile(rb"(?<=\0)[0-9]+\.[0-9]+\.[0-9]+(?:\+git[0-9a-f]+)?(?=\0)")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+)*")
@@ -97,7 +94,12 @@ def load_library(path: str | os.PathLike[str]) -> Loaded:
         NameClashError: It defines a pass, dialect or op that exists already.
     """
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise MissingLibraryError("that is no path of a library", expected="a text or a path", found=repr(path))
+        raise MissingLibraryError(
+            "that is no path of a library",
+            expected="a text or a path",
+            found=repr(path),
+            hint="call tritonext.load with the id of an installed extension instead, or give the path of its library",
+        )
     path = pathlib.Path(path).absolute()
     with _lock:
         for known in _loaded.values():
@@ -289,13 +291,14 @@ def _check_build(
             found=f"LLVM {llvm_commit}",
             hint="rebuild it against the installed triton",
         )
+    minimum = versions.load()["clang"]["minimum"]
     name, _, version = compiler.partition(" ")
     major = version.partition(".")[0]
-    if name != "clang" or not major.isdecimal() or int(major) < MINIMUM_CLANG:
+    if name != "clang" or not major.isdecimal() or int(major) < minimum:
         raise IncompatibleLibraryError(
             "the library was built by a compiler whose type identities differ from libtriton's",
             where=path,
-            expected=f"clang {MINIMUM_CLANG} or newer",
+            expected=f"clang {minimum} or newer",
             found=compiler,
             hint="rebuild it with the compiler that `tritonext toolchain` finds",
         )
@@ -418,7 +421,7 @@ def _try_in_child(path: pathlib.Path) -> None:
     )
     command = [sys.executable, "-c", code, os.fspath(path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
     if done.returncode == 0:
         return
     last = done.stderr.strip().splitlines()[-1:]

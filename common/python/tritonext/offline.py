@@ -7,6 +7,7 @@ line uses: ``a=*fp16:16, n=i32`` for arguments and ``cuda:90`` or ``hip:gfx942``
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +22,15 @@ from triton.runtime.jit import JITFunction
 from ._triton.sources import ast_source
 from .errors import OptionError, UserError
 
-__all__ = ["TARGETS", "Argument", "Specialization", "check_options", "parse_signature", "parse_target"]
+__all__ = [
+    "TARGETS",
+    "Argument",
+    "Specialization",
+    "check_options",
+    "parse_setting",
+    "parse_signature",
+    "parse_target",
+]
 
 TARGETS = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950")
 """The targets every extension is checked on."""
@@ -232,6 +241,25 @@ def parse_signature(text: str) -> dict[str, Argument]:
             )
         arguments[name] = Argument(type_, number or 1)
     return arguments
+
+
+def parse_setting(text: str, option: str) -> tuple[str, Any]:
+    """Parse ``name=value``, the value a Python literal or else a text.
+
+    Args:
+        text: The setting.
+        option: Option of a command that takes it, for the message.
+
+    Raises:
+        OptionError: ``text`` has another form.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise OptionError("a setting is malformed", where=option, expected="name=value", found=repr(text))
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
 
 
 def _split(text: str) -> list[str]:

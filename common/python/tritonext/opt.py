@@ -205,13 +205,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 when every module was processed, or gave the diagnostics it expects; 1 otherwise.
+
+    Raises:
+        TritonextError: The input, a pass, an option or an extension is unusable.
     """
-    options = _parser().parse_args(arguments)
-    try:
-        return _run(options)
-    except TritonextError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return _run(_parser().parse_args(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:

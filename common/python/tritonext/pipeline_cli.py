@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import difflib
 import json
 import pathlib
@@ -14,7 +13,7 @@ import triton
 
 from . import activation, offline
 from ._triton import pipeline as planning
-from .errors import OptionError, UserError
+from .errors import UserError
 
 if TYPE_CHECKING:
     from ._triton.pipeline import Plan, Stock
@@ -122,14 +121,7 @@ def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
         from .testing import kernels
 
         values.update(kernels.get(options.kernel).options)
-    for text in options.option:
-        key, equals, value = text.partition("=")
-        if not key or not equals:
-            raise OptionError("a compile option is malformed", expected="key=value", found=repr(text))
-        try:
-            values[key] = ast.literal_eval(value)
-        except (SyntaxError, ValueError):
-            values[key] = value
+    values.update(offline.parse_setting(text, "--option") for text in options.option)
     return values
 
 

@@ -155,7 +155,7 @@ def test_enabled_extension(probe, capsys):
     [
         (["--target", "cuda:abc"], OptionError, "unknown target"),
         (["--target", "cuda:90", "--stage", "hsaco"], UserError, "the backend has no such stage"),
-        (["--target", "cuda:90", "--option", "clc"], OptionError, "a compile option is malformed"),
+        (["--target", "cuda:90", "--option", "clc"], OptionError, "a setting is malformed"),
         (["--target", "cuda:90", "--kernel", "nosuch"], UserError, "the corpus has no such kernel"),
         (["--target", "cuda:90", "--enable", "nosuch"], UnknownExtensionError, "no installed extension is called"),
         (["--target", "cuda:90", "--enable", "a;b"], OptionError, "the description of a pipeline is malformed"),

@@ -25,6 +25,7 @@ from triton.runtime import _async_compile, autotuner, jit
 
 from tritonext import _import_hook, activation
 from tritonext.errors import PipelineError, TritonextError
+from tritonext.manifest import STAGES
 
 __all__ = ["MARKER", "install", "install_opt_in"]
 
@@ -89,8 +90,7 @@ def extensions_used(function: Any) -> set[str]:
 def _warn_about_skipped_stages(src: Any) -> None:
     """Say that Triton skips the stages in front of an IR file, with whatever pipelines change there."""
     suffix = str(src).rpartition(".")[2]
-    order = ("ttir", "ttgir", "llir")
-    skipped = order[: order.index(suffix) + 1] if suffix in order else order
+    skipped = STAGES[: STAGES.index(suffix) + 1] if suffix in STAGES else STAGES
     for pipeline in activation.active():
         lost = sorted({step.stage for step in pipeline.steps if step.stage in skipped})
         if lost:

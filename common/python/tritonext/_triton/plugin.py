@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from typing import Any
 
 from tritonext.errors import ExtensionError, IncompatibleLibraryError, InvalidLibraryError, OptionError
 
@@ -317,7 +318,7 @@ def demangle(names: list[str]) -> list[str]:
     return names
 
 
-def _resolve(call: str):
+def _resolve(call: str) -> Any:
     """Return the function behind the dotted name of one of the binding calls."""
     value = _libtriton()
     for part in call.split("."):
@@ -334,7 +335,7 @@ def _resolve(call: str):
     return value
 
 
-def _libtriton():
+def _libtriton() -> Any:
     try:
         from triton._C import libtriton
     except ImportError as error:

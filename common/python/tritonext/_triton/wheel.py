@@ -43,17 +43,10 @@ class Wheel:
         """The ``FileCheck`` binary the wheel ships."""
         return self.root / "FileCheck"
 
-    @functools.cached_property
+    @property
     def llvm_commit(self) -> str | None:
         """The LLVM commit ``libtriton.so`` was built from, or None when the library does not say."""
-        with open(self.library, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for prefix in _COMMIT_PREFIXES:
-                position = data.find(prefix)
-                while position >= 0:
-                    if match := _COMMIT.match(data, position):
-                        return match[1].decode()
-                    position = data.find(prefix, position + 1)
-        return None
+        return _llvm_commit(self.library)
 
     @functools.cached_property
     def plugin_api(self) -> int | None:
@@ -92,6 +85,18 @@ def installed() -> Wheel:
             hint="reinstall it with `pip install --force-reinstall triton`",
         )
     return wheel
+
+
+@functools.cache
+def _llvm_commit(library: pathlib.Path) -> str | None:
+    with open(library, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for prefix in _COMMIT_PREFIXES:
+            position = data.find(prefix)
+            while position >= 0:
+                if match := _COMMIT.match(data, position):
+                    return match[1].decode()
+                position = data.find(prefix, position + 1)
+    return None
 
 
 def _version_of_source(root: pathlib.Path) -> str:

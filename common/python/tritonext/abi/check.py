@@ -171,6 +171,7 @@ def _check_identity(report: Report, path: pathlib.Path) -> None:
         [sys.executable, "-m", f"{__package__}._identity", os.fspath(path.absolute())],
         capture_output=True,
         text=True,
+        errors="replace",
         check=False,
     )
     try:

@@ -78,14 +78,13 @@ def describe_users(names: set[str], objects: pathlib.Path, *, defined: bool) -> 
                 for symbol in section.iter_symbols():
                     if symbol.name in names and (symbol["st_shndx"] != "SHN_UNDEF") == defined:
                         users[symbol.name].append(path.name)
-    ordered = sorted(names)
-    readable = plugin.demangle(ordered)
+    shown = sorted(names)[:_SHOWN]
     lines = [
         text + (f" in {', '.join(users[name])}" if users[name] else "")
-        for name, text in zip(ordered[:_SHOWN], readable, strict=False)
+        for name, text in zip(shown, plugin.demangle(shown), strict=True)
     ]
-    if len(ordered) > _SHOWN:
-        lines.append(f"and {len(ordered) - _SHOWN} more")
+    if len(names) > len(shown):
+        lines.append(f"and {len(names) - len(shown)} more")
     return lines
 
 
