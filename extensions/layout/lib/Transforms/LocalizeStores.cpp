@@ -31,8 +31,8 @@ struct Candidate {
   Operation *access;
   Attribute encoding;
   RecomputePlan plan;
-  AccessCost accessBefore, accessAfter;
-  ExchangeCost exchangeBefore, exchangeAfter;
+  AccessCost accessBefore = {}, accessAfter = {};
+  ExchangeCost exchangeBefore = {}, exchangeAfter = {};
 };
 
 void reportMissed(Operation *access, const Twine &reason) {
