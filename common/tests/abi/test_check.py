@@ -122,6 +122,17 @@ def test_an_undefined_symbol_that_nothing_exports_is_named(clang, triton, tmp_pa
     assert "undefined symbol _Z6absentv is exported neither by libtriton.so nor" in problem.message
 
 
+def test_an_entry_point_that_describes_nothing_is_a_finding(clang, tmp_path):
+    source = tmp_path / "a.cpp"
+    source.write_text(
+        'extern "C" void *tritonGetPluginInfo() { static unsigned info[32] = {2}; return info; }\n'
+        'extern "C" void *tritonextGetExtensionInfo() { return nullptr; }\n'
+    )
+    report = abi.examine(clang.build(tmp_path / "liba.so", *clang.debug, source))
+    (problem,) = [problem for problem in report.problems if problem.kind == "identity"]
+    assert problem.message.endswith("the extension entry point returns no usable description: nothing")
+
+
 def test_a_crash_of_the_self_test_is_a_finding(clang, tmp_path):
     source = tmp_path / "a.cpp"
     source.write_text(

@@ -8,8 +8,10 @@ import subprocess
 
 import pytest
 
+from tritonext._triton import wheel
 from tritonext.abi import extract
 from tritonext.abi.dwarf import Layout, is_local, normalize
+from tritonext.abi.elf import open_library
 from tritonext.errors import InvalidLibraryError, MissingLibraryError
 
 INPUTS = pathlib.Path(__file__).parent / "inputs"
@@ -185,17 +187,38 @@ def test_library_without_debug_information(compiler, tmp_path):
         extract(library)
 
 
-def test_damaged_debug_information(compiler, tmp_path):
+@pytest.mark.parametrize("part", ["header", "entries"])
+def test_damaged_debug_information(compiler, tmp_path, part):
     library = compiler.build(tmp_path / "lib.so", *compiler.debug, "-Wl,--build-id=none", INPUTS / "shapes.cpp")
     section = next(
         line.split() for line in readelf("-SW", library).replace("[ ", "[").splitlines() if ".debug_info " in line
     )
     offset, size = int(section[4], 16), int(section[5], 16)
     data = bytearray(library.read_bytes())
-    data[offset + size // 2 : offset + size] = b"\xff" * (size - size // 2)
+    if part == "header":
+        # The unit then ends two bytes before the section does, which hold no header of another.
+        data[offset : offset + 4] = (size - 6).to_bytes(4, "little")
+    else:
+        data[offset + size // 2 : offset + size] = b"\xff" * (size - size // 2)
     library.write_bytes(data)
-    with pytest.raises(InvalidLibraryError, match="damaged"):
+    with pytest.raises(InvalidLibraryError, match="the debug information is damaged") as caught:
         extract(library)
+    assert "unit at 0x" in caught.value.where
+
+
+def test_damaged_symbol_versions(tmp_path):
+    source = wheel.installed().root / "plugins" / "libMLIRDialectPlugin.so"
+    with open_library(source) as elf:
+        section = elf._sections[".gnu.version_r"]
+        assert elf.providers()
+    data = bytearray(source.read_bytes())
+    data[section.offset : section.offset + section.size] = b"\xff" * section.size
+    library = tmp_path / "lib.so"
+    library.write_bytes(data)
+    with pytest.raises(InvalidLibraryError, match="not a shared library") as caught, open_library(library) as elf:
+        elf.providers()
+    assert "symbol versions are damaged" in str(caught.value.found)
+    assert caught.value.where == library
 
 
 def readelf(*arguments: object) -> str:

@@ -215,7 +215,12 @@ class Native:
         function.restype = ctypes.POINTER(ctypes.c_uint32)
         pointer = function()
         if not pointer:
-            raise InvalidLibraryError("the plugin entry point returns nothing", where=self.path)
+            raise InvalidLibraryError(
+                "the plugin entry point returns nothing",
+                where=self.path,
+                expected="a description of the plugin",
+                hint="build it with `tritonext_add_extension()`",
+            )
         # The layout of everything behind the number depends on the number.
         if plugin_api is not None and pointer[0] != plugin_api:
             raise IncompatibleLibraryError(
@@ -248,6 +253,8 @@ class Native:
                 "the extension entry point returns no usable description",
                 where=self.path,
                 expected=f"version {_INFO_VERSION} or newer",
+                found=f"version {pointer.contents.version}" if pointer else "nothing",
+                hint="rebuild it with this release of tritonext",
             )
         return pointer.contents
 

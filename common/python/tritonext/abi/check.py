@@ -132,10 +132,11 @@ def _plugin_table(path: pathlib.Path, elf: SectionedElf, notes: list[str]) -> Ta
 
 
 def _check_symbols(report: Report, elf: SectionedElf, library: pathlib.Path) -> None:
-    providers = elf.providers()
+    # Read before libtriton is opened, so that an error about them names the plugin.
+    providers, symbols = elf.providers(), elf.symbols
     with open_library(library) as host:
         missing = []
-        for symbol in elf.symbols:
+        for symbol in symbols:
             if symbol.defined or symbol.name in _OPEN:
                 continue
             report.symbols += 1

@@ -672,7 +672,7 @@ class DebugInfo:
         every_function: Read the functions that are not virtual of every class, not only of those merely declared.
 
     Raises:
-        InvalidLibraryError: The file has no debug information, or keeps it in other files.
+        InvalidLibraryError: The file has no debug information, keeps it in other files, or it is damaged.
     """
 
     def __init__(self, elf: SectionedElf, every_function: bool = True) -> None:
@@ -697,7 +697,10 @@ class DebugInfo:
     def _headers(self, section: str, base: int) -> Iterator[Unit]:
         start, size = 0, len(self.section(section))
         while start < size:
-            unit = Unit(self, section, start, base)
+            try:
+                unit = Unit(self, section, start, base)
+            except (struct.error, IndexError) as error:
+                raise self.damaged(start, error) from error
             yield unit
             start = unit.end
 
@@ -763,6 +766,15 @@ class DebugInfo:
         """Return the error for debug information this reader cannot decode."""
         return InvalidLibraryError(
             "the debug information cannot be read", where=self._elf.path, expected=expected, found=found, hint=hint
+        )
+
+    def damaged(self, start: int, error: Exception) -> InvalidLibraryError:
+        """Return the error for a unit, by where it starts, that cannot be decoded."""
+        return InvalidLibraryError(
+            "the debug information is damaged",
+            where=f"{self._elf.path}, unit at {start:#x}",
+            found=repr(error),
+            hint="rebuild the library",
         )
 
     def split(self) -> InvalidLibraryError:

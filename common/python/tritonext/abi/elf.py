@@ -6,9 +6,11 @@ section table, which this class adds.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tritonext.elf import Elf, ElfError
@@ -97,9 +99,19 @@ class SectionedElf(Elf):
             raise InvalidLibraryError(f"section {name} cannot be decompressed", where=self.path, found=error) from error
 
     def providers(self) -> dict[str, str]:
-        """Map each undefined symbol that carries a version to the library the version is required of."""
+        """Map each undefined symbol that carries a version to the library the version is required of.
+
+        Raises:
+            ElfError: The tables of versions are damaged.
+        """
         if not (self.has(".gnu.version_r") and self.has(".dynsym")):
             return {}
+        try:
+            return self._providers()
+        except (struct.error, IndexError, TypeError, UnicodeDecodeError) as error:
+            raise ElfError("the tables of symbol versions are damaged or cut short") from error
+
+    def _providers(self) -> dict[str, str]:
         libraries = self._required_versions()
         versions = memoryview(self.section(".gnu.version")).cast("H")
         strings = self._section_list[self._sections[".dynsym"].link][1].offset
@@ -125,21 +137,28 @@ class SectionedElf(Elf):
         return libraries
 
 
-def open_library(path: str | os.PathLike[str]) -> SectionedElf:
-    """Open a shared library.
+@contextlib.contextmanager
+def open_library(path: str | os.PathLike[str]) -> Iterator[SectionedElf]:
+    """Open a shared library for the duration of the block.
 
     Raises:
         MissingLibraryError: The file does not exist or cannot be read.
-        InvalidLibraryError: It is no shared library for this machine.
+        InvalidLibraryError: It is no shared library for this machine, or a table that the block reads is damaged.
     """
     try:
-        return SectionedElf(path)
+        elf = SectionedElf(path)
     except OSError as error:
         raise MissingLibraryError("the library cannot be opened", where=path, found=error) from error
     except ElfError as error:
-        raise InvalidLibraryError(
-            "the file is not a shared library",
-            where=path,
-            expected="an ELF shared object for this machine",
-            found=error,
-        ) from error
+        raise _unreadable(path, error) from error
+    with elf:
+        try:
+            yield elf
+        except ElfError as error:
+            raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str | os.PathLike[str], error: ElfError) -> InvalidLibraryError:
+    return InvalidLibraryError(
+        "the file is not a shared library", where=path, expected="an ELF shared object for this machine", found=error
+    )

@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass, field
 
 from tritonext import env
-from tritonext.errors import AbiError, InvalidLibraryError
+from tritonext.errors import AbiError
 from tritonext.toolchain import cache
 
 from .dwarf import DebugInfo, Layout
@@ -127,12 +127,7 @@ def extract(path: str | os.PathLike[str], *, keep_functions: bool = True) -> Tab
                 for name, linkage, slot, line in unit.functions():
                     functions.setdefault(name, {})[linkage] = (slot, line)
             except (struct.error, IndexError, KeyError, ValueError, RecursionError) as error:
-                raise InvalidLibraryError(
-                    "the debug information is damaged",
-                    where=f"{path}, unit at {unit.start:#x}",
-                    found=repr(error),
-                    hint="rebuild the library",
-                ) from error
+                raise info.damaged(unit.start, error) from error
             if unit.language in _CPLUSPLUS:
                 producers[unit.producer] = None
             unit.release()

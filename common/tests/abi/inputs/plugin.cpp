@@ -29,7 +29,7 @@ static const char *selfTest() {
 }
 
 extern "C" const tritonext::ExtensionInfo *tritonextGetExtensionInfo() {
-  static const tritonext::ExtensionInfo info = {1,   "small", "0",     "0",     "0",
+  static const tritonext::ExtensionInfo info = {2,   "small", "0",     "0",     "0",
                                                 "0", nullptr, nullptr, selfTest};
   return &info;
 }
