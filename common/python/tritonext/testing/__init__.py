@@ -13,11 +13,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from tritonext import registry
+from tritonext import env, registry
 from tritonext._triton import wheel
 from tritonext.errors import TritonextError
 from tritonext.registry import InstalledExtension
@@ -123,9 +122,9 @@ def lit_config(config: Any, settings: Any, extension: str) -> None:
         from tritonext.testing import lit_config as configure
         configure(config, lit_config, extension="layout")
 
-    Tests may use ``%opt``, which has the extension loaded, ``%python``, ``FileCheck`` and ``not``. Output goes to a
-    directory outside of the source tree, which ``--param exec_root=DIR`` chooses. Where the extension is not
-    installed, every test of the suite is unsupported.
+    Tests may use ``%opt``, which has the extension loaded, ``%python``, ``FileCheck`` and ``not``. Output goes to the
+    user's cache, or to the directory that ``--param exec_root=DIR`` names. Where the extension is not installed, every
+    test of the suite is unsupported.
 
     Args:
         config: ``config`` of the ``lit.cfg.py``.
@@ -138,8 +137,7 @@ def lit_config(config: Any, settings: Any, extension: str) -> None:
     config.test_format = lit.formats.ShTest(execute_external=False)
     config.suffixes = [".mlir", ".py"]
     config.excludes = ["lit.cfg.py"]
-    default = pathlib.Path(tempfile.gettempdir()) / f"tritonext-lit-{os.getuid()}" / extension
-    config.test_exec_root = settings.params.get("exec_root", os.fspath(default))
+    config.test_exec_root = settings.params.get("exec_root", os.fspath(env.cache_dir() / "lit" / extension))
     with contextlib.suppress(TritonextError):
         if registry.extension(extension).library.is_file():
             config.available_features.add("plugin-built")
