@@ -41,7 +41,7 @@ MANIFEST_FILE = "_manifest.json"
 STAMP_FILE = "_stamp.json"
 
 STAMP_SCHEMA = 1
-"""The newest build stamp this release reads."""
+"""The build stamp that this release writes and reads."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

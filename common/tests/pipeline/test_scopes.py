@@ -11,6 +11,7 @@ from triton.compiler import code_generator
 from tritonext import language
 from tritonext._triton import scopes
 from tritonext.errors import InternalError, UserError
+from tritonext.testing import run_python
 
 tritonext_probe = pytest.importorskip("tritonext_probe", reason="the fixture extension is not installed")
 
@@ -154,6 +155,21 @@ def test_installing_again_wraps_nothing_twice():
     scopes.install()
     assert code_generator.CodeGenerator.visit_With is before
     assert not hasattr(before.__wrapped__, "__wrapped__")
+
+
+def test_a_wrapper_of_somebody_else_is_wrapped_too():
+    code = (
+        "import functools\n"
+        "from triton.compiler import code_generator\n"
+        "generator = code_generator.CodeGenerator\n"
+        "foreign = functools.wraps(generator.visit_With)(lambda self, node: None)\n"
+        "generator.visit_With = foreign\n"
+        "from tritonext._triton import scopes\n"
+        "scopes.install()\n"
+        "print(generator.visit_With.__wrapped__ is foreign)\n"
+    )
+    done = run_python("-c", code)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done
 
 
 def test_a_missing_part_of_the_front_end_is_named(monkeypatch):

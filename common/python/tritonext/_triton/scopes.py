@@ -29,6 +29,7 @@ _NEEDED = {
 }
 
 _lock = threading.Lock()
+_installed = False
 
 
 class Body:
@@ -89,6 +90,7 @@ def install() -> None:
     Raises:
         InternalError: The front end of the installed Triton has not the form this relies on.
     """
+    global _installed
     for owner, names in _NEEDED.items():
         if missing := [name for name in names if not hasattr(owner, name)]:
             raise InternalError(
@@ -98,9 +100,9 @@ def install() -> None:
                 hint="use the triton release this tritonext was made for",
             )
     with _lock:
-        original = code_generator.CodeGenerator.visit_With
-        if not hasattr(original, "__wrapped__"):
-            code_generator.CodeGenerator.visit_With = _visit_with(original)
+        if not _installed:
+            code_generator.CodeGenerator.visit_With = _visit_with(code_generator.CodeGenerator.visit_With)
+            _installed = True
 
 
 def _visit_with(original: Callable[[Any, ast.With], None]) -> Callable[[Any, ast.With], None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 __all__ = ["Attempt", "Compiler", "Llvm", "SourceUnavailable", "Toolchain"]
 
@@ -79,7 +79,7 @@ class Toolchain:
     abi_breaking_checks: bool
     lld: pathlib.Path | None
     strip: pathlib.Path | None
-    sources: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str]
 
     @property
     def link_flags(self) -> tuple[str, ...]:
