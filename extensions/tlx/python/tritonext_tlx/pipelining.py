@@ -92,8 +92,8 @@ class async_pipeline(_group):
     """A ring of buffers, made by :func:`alloc_pipeline`.
 
     Steps are numbered from 0 without a gap, over all tiles of a persistent kernel. The filling task calls
-    :meth:`acquire` for each, and copies into every buffer of the stage; each using task calls :meth:`wait` for each, and
-    :meth:`release` when it has read the buffers.
+    :meth:`acquire` for each, and copies into every buffer of the stage; each using task calls :meth:`wait` for each,
+    and :meth:`release` when it has read the buffers.
     """
 
     @builtin
