@@ -10,13 +10,9 @@ function(tritonext_add_extension)
   set(manifest "${CMAKE_CURRENT_SOURCE_DIR}/pyproject.toml")
   set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${manifest}")
-  tritonext_run_python(identity generate --pyproject "${manifest}" --out "${generated}")
-  list(POP_FRONT identity id)
-  set(dialects ${identity})
-  list(LENGTH dialects dialect_count)
-  if(dialect_count GREATER 1)
-    message(FATAL_ERROR "an extension has one dialect at most\n  where: ${manifest}\n  found: ${dialects}")
-  endif()
+  # Prints the id and, when the manifest has one, the dialect.
+  tritonext_run_python(dialect generate --pyproject "${manifest}" --out "${generated}")
+  list(POP_FRONT dialect id)
   set(package tritonext_${id})
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/lib/*.cpp")
@@ -25,7 +21,7 @@ function(tritonext_add_extension)
   target_link_libraries(${package} PRIVATE tritonext::extension)
   target_include_directories(${package} PRIVATE
     "${CMAKE_CURRENT_SOURCE_DIR}/include" "${CMAKE_CURRENT_BINARY_DIR}/include" "${generated}")
-  tritonext_tablegen_extension(${package} ${package} ${id} ${dialects})
+  tritonext_tablegen_extension(${package} ${package} ${id} ${dialect})
   target_precompile_headers(${package} PRIVATE "${TRITONEXT_ROOT}/include/tritonext/Precompiled.h")
 
   set_target_properties(${package} PROPERTIES

@@ -54,6 +54,16 @@ header = "tritonext_loop_split/IR/Builders.h"
 """
 
 
+SECOND_DIALECT = """\
+[[tool.tritonext.dialects]]
+name = "second"
+class = "tritonext::loop_split::SecondDialect"
+header = "tritonext_loop_split/IR/Second.h"
+
+[[tool.tritonext.ops]]
+"""
+
+
 @pytest.fixture
 def write(tmp_path: pathlib.Path):
     def write(text: str) -> pathlib.Path:
@@ -131,6 +141,7 @@ def test_json_gives_an_equal_manifest(write):
         ("{cuda =", "{rocm =", r"tool.tritonext.passes\[1\].before.rocm", "unknown key"),
         ('{cuda = "nvidia.ttnvgpuir.tma_lowering"}', "{}", r"tool.tritonext.passes\[1\].before", "empty"),
         ('name = "ls"', 'name = "l.s"', r"tool.tritonext.dialects\[0\].name", "mnemonic"),
+        ("[[tool.tritonext.ops]]", SECOND_DIALECT, r"tool.tritonext.dialects\[1\]", "one dialect at most"),
         ("tritonext::loop_split::Loop", "mlir::Loop", r"tool.tritonext.dialects\[0\].class", "in the namespace"),
         ("tritonext_loop_split/IR/Dia", "../Dia", r"tool.tritonext.dialects\[0\].header", "header of the extension"),
         ('name = "loop_split_mark"', 'name = "mark"', r"tool.tritonext.ops\[0\].name", "start with the id"),

@@ -380,11 +380,16 @@ def _parse(table: _Table, version: str, description: str) -> Manifest:
     passes = tuple(_parse_pass(entry, identifier) for entry in table.tables("passes"))
     dialects = tuple(_parse_dialect(entry, identifier) for entry in table.tables("dialects"))
     ops = tuple(_parse_op(entry, identifier) for entry in table.tables("ops"))
-    for key, names in (
-        ("passes", [entry.name for entry in passes]),
-        ("dialects", [entry.name for entry in dialects]),
-        ("ops", [entry.name for entry in ops]),
-    ):
+    if len(dialects) > 1:
+        # TableGen is told by the dialect which of the definitions it reads are the extension's own.
+        raise table.error(
+            "dialects[1]",
+            "an extension has one dialect at most",
+            expected="one table",
+            found=", ".join(entry.name for entry in dialects),
+            hint="move the second one into an extension of its own",
+        )
+    for key, names in (("passes", [entry.name for entry in passes]), ("ops", [entry.name for entry in ops])):
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise table.error(

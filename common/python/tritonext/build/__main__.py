@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("root", help="print the directory to pass to CMake as Tritonext_ROOT")
     configure = commands.add_parser("configure", help="write the toolchain and Triton facts as a CMake file")
     configure.add_argument("--out", type=pathlib.Path, required=True)
-    generate = commands.add_parser("generate", help="write the plugin table and print the id and dialects")
+    generate = commands.add_parser("generate", help="write the plugin table and print the id and the dialect")
     generate.add_argument("--pyproject", type=pathlib.Path, required=True)
     generate.add_argument("--out", type=pathlib.Path, required=True)
     inplace = commands.add_parser(
