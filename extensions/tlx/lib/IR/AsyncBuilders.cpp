@@ -118,6 +118,37 @@ constexpr Register registers[] = {
     {"llvm.amdgcn.s.memtime", 64},
 };
 
+/// Builds PTX that writes nothing to registers.
+void buildAssembly(TritonOpBuilder &builder, StringRef text, StringRef constraints,
+                   ArrayRef<Value> operands) {
+  builder.create<LLVM::InlineAsmOp>(
+      TypeRange(), operands, text, constraints, /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+}
+
+/// Returns the address of a whole buffer in shared memory, which what a view is converted to later
+/// has first.
+Value sharedAddress(TritonOpBuilder &builder, Value view) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Type> fields = {LLVM::LLVMPointerType::get(context, 3)};
+  fields.append(cast<ttg::MemDescType>(view.getType()).getRank(),
+                builder.getBuilder().getI32Type());
+  auto structure = LLVM::LLVMStructType::getLiteral(context, fields);
+  Value converted = builder.create<UnrealizedConversionCastOp>(structure, view).getResult(0);
+  return builder.create<LLVM::ExtractValueOp>(converted, ArrayRef<int64_t>{0});
+}
+
+Value globalAddress(TritonOpBuilder &builder, Value pointer) {
+  Type type = LLVM::LLVMPointerType::get(builder.getContext(), 1);
+  return builder.create<UnrealizedConversionCastOp>(type, pointer).getResult(0);
+}
+
+/// The start of PTX that the predicate p lets one thread of a task run: $0 is the warp in the task.
+constexpr llvm::StringLiteral oneThread =
+    "{ .reg .pred p; elect.sync _|p, -1; setp.eq.and.u32 p, $0, 0, p; ";
+
 } // namespace
 
 namespace tritonext::tlx {
@@ -257,6 +288,63 @@ void buildAliasStorage(TritonOpBuilder &builder, std::vector<Value> &values) {
                                    plain.getI32IntegerAttr(1));
   else
     builder.create<AliasStorageOp>(values[1], values[2], number(3), number(4), number(5));
+}
+
+void buildBulkLoad(TritonOpBuilder &builder, std::vector<Value> &values) {
+  // The copy is no op that stock knows the accesses of: what others read from the buffer before,
+  // and the initialisation of the barrier, have to be over.
+  builder.create<ttg::BarrierOp>(ttg::AddrSpace::Local);
+  constexpr StringRef policies[] = {"", "L2::evict_first", "L2::evict_last"};
+  StringRef policy = policies[constantOf(values[5])];
+  std::string text = oneThread.str();
+  if (!policy.empty())
+    text += (".reg .b64 c; createpolicy.fractional." + policy + ".b64 c, 1.0; ").str();
+  text += "@p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+  text +=
+      policy.empty() ? " [$1], [$2], $3, [$4]; }" : ".L2::cache_hint [$1], [$2], $3, [$4], c; }";
+  buildAssembly(builder, text, "r,r,l,r,r,~{memory}",
+                {builder.create<ttg::WarpIdOp>(), sharedAddress(builder, values[2]),
+                 globalAddress(builder, values[1]), values[3], sharedAddress(builder, values[4])});
+}
+
+void buildBulkStore(TritonOpBuilder &builder, std::vector<Value> &values) {
+  // What all threads stored has to be there.
+  builder.create<ttg::BarrierOp>(ttg::AddrSpace::Local);
+  std::string text = oneThread.str();
+  text += "@p cp.async.bulk.global.shared::cta.bulk_group [$1], [$2], $3; "
+          "@p cp.async.bulk.commit_group; }";
+  buildAssembly(builder, text, "r,l,r,r,~{memory}",
+                {builder.create<ttg::WarpIdOp>(), globalAddress(builder, values[1]),
+                 sharedAddress(builder, values[2]), values[3]});
+}
+
+void buildPrefetchDescriptor(TritonOpBuilder &builder, std::vector<Value> &values) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value address = builder.create<UnrealizedConversionCastOp>(pointer, values[1]).getResult(0);
+  buildAssembly(builder, "{ .reg .pred p; elect.sync _|p, -1; @p prefetch.tensormap [$0]; }", "l",
+                {address});
+}
+
+void buildDescriptorMemory(TritonOpBuilder &builder, std::vector<Value> &values) {
+  constexpr int32_t alignment = 128;
+  Type type = tt::PointerType::get(builder.getBuilder().getI8Type(), tt::PtrAddrSpace::Global);
+  values[0] = builder.create<ttg::GlobalScratchAllocOp>(type, constantOf(values[1]), alignment,
+                                                        /*third_party_allocation=*/UnitAttr(),
+                                                        /*shared_cluster_state=*/UnitAttr());
+}
+
+void buildStoreDescriptor(TritonOpBuilder &builder, std::vector<Value> &values) {
+  builder.create<StoreDescriptorOp>(values[1], values[2]);
+}
+
+void buildLoadDescriptor(TritonOpBuilder &builder, std::vector<Value> &values) {
+  values[0] = builder.create<LoadDescriptorOp>(values[2].getType(), values[1]).getDesc();
+}
+
+void buildRequireLayout(TritonOpBuilder &builder, std::vector<Value> &values) {
+  // Python sets the layout right after.
+  values[0] = builder.create<RequireLayoutOp>(values[1].getType(), values[1],
+                                              builder.getBuilder().getUnitAttr());
 }
 
 } // namespace tritonext::tlx

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "triton/Dialect/TritonNvidiaGPU/Transforms/TMAUtilities.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 #define DEBUG_TYPE "tlx-lower-descriptor-copies"
@@ -21,7 +22,24 @@ namespace tritonext::tlx {
 
 namespace {
 
-/// Descriptors that control flow and tasks make one: they have one layout.
+/// Returns the allocation that a slot for a descriptor is part of, or null.
+Value memoryOf(Value slot) {
+  while (true) {
+    if (auto offset = slot.getDefiningOp<tt::AddPtrOp>()) {
+      slot = offset.getPtr();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(slot);
+    auto tasks = argument
+                     ? dyn_cast<ttg::WarpSpecializePartitionsOp>(argument.getOwner()->getParentOp())
+                     : ttg::WarpSpecializePartitionsOp();
+    if (!tasks)
+      return slot.getDefiningOp<ttg::GlobalScratchAllocOp>() ? slot : Value();
+    slot = tasks.getExplicitCaptures()[argument.getArgNumber()];
+  }
+}
+
+/// Descriptors that control flow, tasks and memory make one: they have one layout.
 class DescriptorClasses {
 public:
   explicit DescriptorClasses(ModuleOp module) {
@@ -38,8 +56,17 @@ private:
         classes.unionSets(a, b);
   }
 
+  void joinInMemory(Value slot, Value descriptor) {
+    if (Value memory = memoryOf(slot))
+      classes.unionSets(descriptors.insert({memory, descriptor}).first->second, descriptor);
+  }
+
   void visit(Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (auto store = dyn_cast<StoreDescriptorOp>(op))
+      joinInMemory(store.getSlot(), store.getDesc());
+    else if (auto load = dyn_cast<LoadDescriptorOp>(op))
+      joinInMemory(load.getSlot(), load.getDesc());
+    else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       join(loop.getInitArgs(), loop.getRegionIterArgs());
       join(loop.getInitArgs(), loop.getResults());
       join(loop.getInitArgs(), loop.getYieldedValues());
@@ -67,6 +94,8 @@ private:
   }
 
   llvm::EquivalenceClasses<Value> classes;
+  /// The first descriptor in each allocation.
+  DenseMap<Value, Value> descriptors;
 };
 
 class LowerDescriptorCopiesPass
@@ -76,14 +105,16 @@ public:
       LowerDescriptorCopiesPass>::LowerDescriptorCopiesPassBase;
 
   void runOnOperation() override {
-    SmallVector<Operation *> copies;
+    SmallVector<Operation *> copies, inMemory;
     getOperation().walk([&](Operation *op) {
-      if (isa<AsyncDescriptorLoadOp, AsyncDescriptorStoreOp>(op))
+      if (isa<StoreDescriptorOp, LoadDescriptorOp>(op))
+        inMemory.push_back(op);
+      else if (isa<AsyncDescriptorLoadOp, AsyncDescriptorStoreOp>(op))
         copies.push_back(op);
       else if (auto prefetch = dyn_cast<AsyncDescriptorPrefetchOp>(op))
         lower(prefetch);
     });
-    if (copies.empty())
+    if (copies.empty() && inMemory.empty())
       return;
 
     DescriptorClasses classes(getOperation());
@@ -103,6 +134,9 @@ public:
     });
     for (Operation *copy : copies)
       lower(copy);
+    for (Operation *op : inMemory)
+      if (failed(lowerInMemory(op)))
+        return signalPassFailure();
   }
 
 private:
@@ -137,6 +171,35 @@ private:
     error.attachNote(entry->second->getLoc())
         << "used with " << bufferOf(entry->second).getEncoding() << " here";
     return error;
+  }
+
+  static LogicalResult lowerInMemory(Operation *op) {
+    Location loc = op->getLoc();
+    auto load = dyn_cast<LoadDescriptorOp>(op);
+    Value slot = load ? load.getSlot() : cast<StoreDescriptorOp>(op).getSlot();
+    if (!memoryOf(slot))
+      return op->emitError("expected a descriptor of tlx.allocate_tensor_descriptor, as it is or "
+                           "indexed, got a pointer that went through a loop or a branch");
+    OpBuilder builder(op);
+    if (load) {
+      auto type = cast<tt::TensorDescType>(load.getType());
+      if (!type.getSharedLayout())
+        return op->emitError("expected an asynchronous copy by the descriptor, which tells its "
+                             "layout, got none");
+      ttng::TensormapFenceproxyAcquireOp::create(builder, loc, slot);
+      load.replaceAllUsesWith(
+          ttng::ReinterpretTensorDescOp::create(builder, loc, type, slot).getResult());
+    } else {
+      auto make = cast<StoreDescriptorOp>(op).getDesc().getDefiningOp<tt::MakeTensorDescOp>();
+      if (!make)
+        return op->emitError("expected a descriptor that is made here, got another one");
+      // In place: what makes it is free of effects, and stock would make it in memory of its own.
+      if (failed(ttng::createTMADesc(slot, make, builder)))
+        return failure();
+      ttng::TensormapFenceproxyAcquireOp::create(builder, loc, slot);
+    }
+    op->erase();
+    return success();
   }
 
   static void assign(Value descriptor, Attribute layout) {

@@ -26,9 +26,10 @@ from .cluster import (
     cluster_size_1d,
 )
 from .compat import install_compat
-from .copy import async_load, async_load_commit_group, async_load_wait_group, prefetch
+from .copy import async_load, async_load_commit_group, async_load_wait_group, async_store, prefetch
 from .definition import supported_ops
 from .dot import async_dot, async_dot_wait
+from .layouts import release_layout, require_layout, zeros
 from .memory import (
     local_alloc,
     local_gather,
@@ -51,17 +52,22 @@ from .tasks import (
     get_bufidx_phase,
 )
 from .tma import (
+    allocate_tensor_descriptor,
     async_descriptor_load,
     async_descriptor_prefetch_tensor,
     async_descriptor_store,
     async_descriptor_store_wait,
     make_tensor_descriptor,
+    reinterpret_tensor_descriptor,
+    tensor_descriptor_ptr,
 )
 from .types import async_token, buffered_tensor, buffered_tensor_type, storage_kind
 from .utility import (
     clock64,
     dtype_of,
+    get_fp8_format_name,
     size_of,
+    stoch_round,
     thread_id,
     vote_ballot_sync,
 )
@@ -70,6 +76,7 @@ __all__ = [
     "alloc_barriers",
     "alloc_pipeline",
     "alloc_warp_barrier",
+    "allocate_tensor_descriptor",
     "async_descriptor_load",
     "async_descriptor_prefetch_tensor",
     "async_descriptor_store",
@@ -80,6 +87,7 @@ __all__ = [
     "async_load_commit_group",
     "async_load_wait_group",
     "async_pipeline",
+    "async_store",
     "async_task",
     "async_task_replica_id",
     "async_tasks",
@@ -98,6 +106,7 @@ __all__ = [
     "fence_async_shared",
     "fence_mbarrier_init_cluster",
     "get_bufidx_phase",
+    "get_fp8_format_name",
     "install_compat",
     "local_alloc",
     "local_gather",
@@ -117,15 +126,21 @@ __all__ = [
     "pipeline",
     "pipeline_stage",
     "prefetch",
+    "reinterpret_tensor_descriptor",
+    "release_layout",
+    "require_layout",
     "reuse_group",
     "reuse_group_type",
     "simulate",
     "size_of",
+    "stoch_round",
     "storage_alias_spec",
     "storage_kind",
     "supported_ops",
+    "tensor_descriptor_ptr",
     "thread_id",
     "vote_ballot_sync",
+    "zeros",
 ]
 
 tritonext.load("tlx")

@@ -7,7 +7,9 @@ Triton shows it below the line of the kernel.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import triton.language as tl
@@ -18,10 +20,13 @@ from tritonext.errors import UserError
 __all__ = [
     "ALL",
     "ASYNC_COPY",
+    "BLACKWELL",
     "HOPPER",
     "NVIDIA",
     "NVIDIA_TMA",
+    "Definition",
     "constant",
+    "definitions",
     "integer",
     "integers",
     "op",
@@ -44,30 +49,64 @@ NVIDIA_TMA = ("cuda:90", "cuda:100")
 HOPPER = ("cuda:90",)
 """Targets with warp-group MMA."""
 
+BLACKWELL = ("cuda:100",)
+"""Targets with tensor memory and stochastic rounding."""
+
 ASYNC_COPY = (*NVIDIA, "hip:gfx950")
 """Targets whose threads copy from global to shared memory without registers."""
 
-_ops: dict[str, tuple[str, ...]] = {}
+
+@dataclass(frozen=True)
+class Definition:
+    """What is known of an op without calling it.
+
+    Attributes:
+        function: The Python function.
+        targets: The targets that have it.
+        arguments: The targets that have an argument, where they are fewer.
+        values: The same of values of an argument: which values, and the targets.
+    """
+
+    function: Callable[..., Any]
+    targets: tuple[str, ...]
+    arguments: dict[str, tuple[str, ...]]
+    values: dict[str, tuple[str, tuple[str, ...]]]
 
 
-def op(*, targets: tuple[str, ...] = ALL, block: bool = False) -> Callable[[Callable[..., Any]], Any]:
+_ops: dict[str, Definition] = {}
+
+
+def op(
+    *,
+    targets: tuple[str, ...] = ALL,
+    block: bool = False,
+    arguments: dict[str, tuple[str, ...]] | None = None,
+    values: dict[str, tuple[str, tuple[str, ...]]] | None = None,
+) -> Callable[[Callable[..., Any]], Any]:
     """Define an op that kernels call.
 
     Args:
         targets: The targets that have it; a kernel for any other gets an error at the line of the call.
         block: Whether it is used as ``with f(…):`` and gets the statements of that as ``_body``.
+        arguments: Arguments that fewer targets have; on others anything but the default is an error.
+        values: Values of arguments that fewer targets have, such as ``("other than 0", NVIDIA)``. The function itself
+            refuses them.
     """
+    limits = arguments or {}
     mark = language.scope if block else language.builtin
 
     def define(function: Callable[..., Any]) -> Any:
         name = function.__name__
-        _ops[name] = targets
+        _ops[name] = Definition(function, targets, limits, values or {})
+        signature = inspect.signature(function)
 
         @functools.wraps(function)
         def checked(*args: Any, _semantic: Any = None, **kwargs: Any) -> Any:
             target = target_of(_semantic)
             if target not in targets:
                 raise refuse(name, "the target lacks this operation", expected=", ".join(targets), found=target)
+            if any(target not in having for having in limits.values()):
+                _check_arguments(name, signature, limits, target, args, kwargs)
             return function(*args, _semantic=_semantic, **kwargs)
 
         return mark(extension="tlx")(checked)
@@ -75,15 +114,48 @@ def op(*, targets: tuple[str, ...] = ALL, block: bool = False) -> Callable[[Call
     return define
 
 
-def supported_ops(target: str) -> tuple[str, ...]:
-    """Return the names of the ops that a target such as ``cuda:90`` has, sorted.
+def _check_arguments(
+    name: str, signature: inspect.Signature, limits: dict[str, tuple[str, ...]], target: str, args: Any, kwargs: Any
+) -> None:
+    given = signature.bind_partial(*args, **kwargs).arguments
+    for argument, having in limits.items():
+        if target in having or argument not in given:
+            continue
+        value = constant(given[argument])
+        if isinstance(value, tl.core.base_value) or value != signature.parameters[argument].default:
+            found = f"a value of type {value.type}" if isinstance(value, tl.core.base_value) else repr(value)
+            raise refuse(
+                name,
+                "the target lacks this argument",
+                argument,
+                expected=", ".join(having) or "no target has it",
+                found=f"{found} for {target}",
+            )
+
+
+def definitions() -> dict[str, Definition]:
+    """Return all ops by name, sorted."""
+    return dict(sorted(_ops.items()))
+
+
+def supported_ops(target: str) -> dict[str, tuple[str, ...]]:
+    """Return the ops that a target such as ``cuda:90`` has, sorted, each with the arguments that it lacks there.
+
+    An argument of which only some values are missing reads as ``"other: other than 0"``.
 
     Raises:
         UserError: TLX is not made for the target.
     """
     if target not in ALL:
         raise UserError("the extension is not made for this target", expected=", ".join(ALL), found=repr(target))
-    return tuple(sorted(name for name, targets in _ops.items() if target in targets))
+    return {
+        name: (
+            *(argument for argument, having in item.arguments.items() if target not in having),
+            *(f"{argument}: {which}" for argument, (which, having) in item.values.items() if target not in having),
+        )
+        for name, item in definitions().items()
+        if target in item.targets
+    }
 
 
 def target_of(semantic: Any) -> str:

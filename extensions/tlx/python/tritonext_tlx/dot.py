@@ -9,6 +9,7 @@ from triton.experimental.gluon.language import NVMMASharedLayout
 
 from tritonext.language import typed_builder
 
+from ._arguments import choice, unsupported
 from .definition import HOPPER, constant, integer, op, refuse, tensor
 from .tasks import warps_here
 from .types import buffered_tensor, require_buffer
@@ -35,6 +36,10 @@ def async_dot(
     B: Any,
     acc: Any = None,
     use_acc: Any = None,
+    pred: Any = None,
+    mBarriers: Any = (),
+    two_ctas: Any = False,
+    force_async: Any = False,
     input_precision: Any = None,
     out_dtype: Any = tl.float32,
     _semantic: Any = None,
@@ -48,6 +53,10 @@ def async_dot(
         B: One slot of shape K x N; N a multiple of 8.
         acc: The accumulator of shape M x N; zeros when None.
         use_acc: Whether to add ``acc``; a scalar or a constant.
+        pred: Only None: warp-group MMA has no predicate.
+        mBarriers: Only none: warp-group MMA ends at a wait, and signals no barrier.
+        two_ctas: Only False: warp-group MMA belongs to one block.
+        force_async: Either value. Products of warp groups never wait by themselves.
         input_precision: ``"tf32"`` for operands of 32-bit floats.
         out_dtype: Type of the accumulator when ``acc`` is None.
 
@@ -55,6 +64,16 @@ def async_dot(
         UserError: The hardware has no such product.
     """
     name = "async_dot"
+    unsupported(name, "pred", pred, None, hint="warp-group MMA has no predicate; put the product into an if statement")
+    unsupported(
+        name,
+        "mBarriers",
+        tuple(constant(mBarriers) or ()),
+        (),
+        hint="warp-group MMA signals no barrier; arrive at it behind tlx.async_dot_wait",
+    )
+    unsupported(name, "two_ctas", two_ctas, False, hint="warp-group MMA belongs to one block; pairs are of Blackwell")
+    choice(name, "force_async", force_async, (False, True))
     if isinstance(A, buffered_tensor):
         left = require_buffer(name, "A", A, slots=False).type
         _check_layout(name, "A", left)

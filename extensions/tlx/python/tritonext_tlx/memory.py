@@ -16,9 +16,11 @@ from triton.experimental.gluon.language import (
 
 from tritonext.language import typed_builder
 
+from ._arguments import choice
 from .aliasing import alias_spec
 from .barrier import barrier_at, mbarrier
 from .definition import constant, integer, integers, op, refuse, scalar, target_of, tensor
+from .layouts import required
 from .types import (
     alignment_of,
     async_token,
@@ -315,7 +317,7 @@ def local_reshape(buffer: Any, shape: Any, _semantic: Any = None) -> buffered_te
 
 @op()
 def local_reinterpret(
-    src: Any, dtype: Any, shape: Any = None, layout: Any = None, _semantic: Any = None
+    src: Any, dtype: Any, shape: Any = None, layout: Any = None, pin: Any = True, _semantic: Any = None
 ) -> buffered_tensor:
     """Return a view of the bytes of a slot as elements of another type or in another shape.
 
@@ -324,11 +326,13 @@ def local_reinterpret(
         dtype: The new type of the elements.
         shape: The new shape; that of ``src`` when None.
         layout: The new layout; chosen from shape and type when None.
+        pin: Either value. No layout of a buffer is ever replaced by another one.
 
     Raises:
         UserError: The number of bytes differs, or the buffer is a slice or has slots.
     """
     name = "local_reinterpret"
+    choice(name, "pin", pin, (True, False))
     kind = require_buffer(name, "src", src, slots=False).type
     element = _check_dtype(name, dtype)
     sizes = list(kind.shape) if constant(shape) is None else integers(name, "shape", shape)
@@ -364,13 +368,25 @@ def _check_whole(name: str, kind: buffered_tensor_type) -> None:
         )
 
 
-@op()
-def local_load(src: Any, token: Any = None, _semantic: Any = None) -> tl.tensor:
+@op(arguments=dict.fromkeys(("relaxed", "rematerialize_coordinates", "rematerialize_coordinates_group"), ()))
+def local_load(
+    src: Any,
+    token: Any = None,
+    layout: Any = None,
+    relaxed: Any = False,
+    rematerialize_coordinates: Any = False,
+    rematerialize_coordinates_group: Any = None,
+    _semantic: Any = None,
+) -> tl.tensor:
     """Load a slot, or a view of one, into registers. It waits for no asynchronous copy.
 
     Args:
         src: One slot.
         token: A token of the wait that the load comes after, for readers of the kernel.
+        layout: The layout of registers to load in, as of :func:`require_layout`; chosen by the compiler when None.
+        relaxed: Not supported: telling AMD that a wait of the kernel covers the copy. Stock passes lose the mark.
+        rematerialize_coordinates: Not supported: computing the addresses at the load anew.
+        rematerialize_coordinates_group: Not supported: which loads do so together.
 
     Raises:
         UserError: An argument is of the wrong kind.
@@ -381,7 +397,8 @@ def local_load(src: Any, token: Any = None, _semantic: Any = None) -> tl.tensor:
     builder = typed_builder(_semantic)
     result = tl.block_type(kind.element_ty, kind.shape)
     handle = builder.create_local_load(result.to_ir(builder), src.handle)
-    return tl.tensor(handle, result)
+    value = tl.tensor(handle, result)
+    return value if constant(layout) is None else required(name, value, layout, _semantic)
 
 
 def _check_token(name: str, value: Any) -> None:

@@ -6,21 +6,30 @@ from typing import Any
 
 import triton.language as tl
 from triton.experimental.gluon.language import NVMMASharedLayout
-from triton.language.core import base_value, tensor_descriptor_base
+from triton.language.core import (
+    base_type,
+    base_value,
+    builtin,
+    tensor_descriptor_base,
+    tensor_descriptor_base_type,
+)
 
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, coordinates, predicate, unsupported
 from .barrier import require_barrier
-from .definition import NVIDIA_TMA, constant, op, refuse
+from .definition import NVIDIA_TMA, constant, integers, op, refuse, scalar
 from .types import buffered_tensor, require_buffer
 
 __all__ = [
+    "allocate_tensor_descriptor",
     "async_descriptor_load",
     "async_descriptor_prefetch_tensor",
     "async_descriptor_store",
     "async_descriptor_store_wait",
     "make_tensor_descriptor",
+    "reinterpret_tensor_descriptor",
+    "tensor_descriptor_ptr",
 ]
 
 # Values of the enumerations EvictionPolicy and DescriptorReduceKind of Triton.
@@ -184,17 +193,143 @@ def async_descriptor_prefetch_tensor(
 
 
 @op(targets=NVIDIA_TMA)
-def async_descriptor_store_wait(pendings: Any, _semantic: Any = None) -> None:
-    """Wait until at most so many stores still read their buffers, of those that the same warps started.
+def async_descriptor_store_wait(pendings: Any, read_only: Any = True, _semantic: Any = None) -> None:
+    """Wait until at most so many stores are left, of those that the same warps started.
 
     Args:
         pendings: How many may be left, a constant; 0 waits for all.
+        read_only: Whether to wait only until the others have read their buffers, and not until their writes to global
+            memory can be seen too.
 
     Raises:
-        UserError: It is no constant, or negative.
+        UserError: An argument is no constant, or out of range.
     """
-    count = bounded("async_descriptor_store_wait", "pendings", pendings, 0, 63)
-    typed_builder(_semantic).create_async_tma_store_wait(count, True)
+    name = "async_descriptor_store_wait"
+    count = bounded(name, "pendings", pendings, 0, 63)
+    typed_builder(_semantic).create_async_tma_store_wait(count, choice(name, "read_only", read_only, (True, False)))
+
+
+# PTX ISA, tensormap: an object of 128 bytes.
+_DESCRIPTOR_BYTES = 128
+
+
+class tensor_descriptor_ptr_type(base_type):
+    """Type of memory for ``num`` descriptors, or for one when ``num`` is 0."""
+
+    def __init__(self, num: int) -> None:
+        self.num = num
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tensor_descriptor_ptr_type) and self.num == other.num
+
+    def __hash__(self) -> int:
+        return hash((tensor_descriptor_ptr_type, self.num))
+
+    def __str__(self) -> str:
+        return f"tensor_descriptor_ptr<{self.num or ''}>"
+
+    def mangle(self) -> str:
+        return f"TLXD{self.num}"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        out.append(tl.pointer_type(tl.int8).to_ir(builder))
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[tensor_descriptor_ptr, int]:
+        return tensor_descriptor_ptr(handles[cursor], self), cursor + 1
+
+
+class tensor_descriptor_ptr(base_value):
+    """Memory for descriptors, made by :func:`allocate_tensor_descriptor`; ``memory[i]`` is that of one."""
+
+    def __init__(self, handle: Any, type: tensor_descriptor_ptr_type) -> None:
+        self.handle = handle
+        self.type = type
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    @builtin
+    def __getitem__(self, index: Any, _semantic: Any = None) -> tensor_descriptor_ptr:
+        name = "tensor_descriptor_ptr"
+        if not self.type.num:
+            raise refuse(name, "the argument is memory of one descriptor already", expected="memory of several")
+        at = constant(index)
+        if isinstance(at, int) and not 0 <= at < self.type.num:
+            expected = f"0 to {self.type.num - 1}"
+            raise refuse(name, "the descriptor is out of range", "index", expected=expected, found=at)
+        number = scalar(name, "index", at, _semantic).handle
+        builder = _semantic.builder
+        offset = builder.create_mul(number, builder.get_int32(_DESCRIPTOR_BYTES))
+        pointer = builder.create_addptr(self.handle, offset)
+        return tensor_descriptor_ptr(pointer, tensor_descriptor_ptr_type(0))
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.append(self.handle)
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
+
+
+def _slot(name: str, value: Any) -> tensor_descriptor_ptr:
+    if not isinstance(value, tensor_descriptor_ptr):
+        found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(constant(value))
+        raise refuse(
+            name,
+            "an argument is no memory of a descriptor",
+            "desc_ptr",
+            expected="what tlx.allocate_tensor_descriptor returned",
+            found=found,
+        )
+    if value.type.num > 1:
+        raise refuse(
+            name, "an argument is memory of several descriptors", "desc_ptr", expected="one of it, as in memory[0]"
+        )
+    return value
+
+
+@op(targets=NVIDIA_TMA)
+def allocate_tensor_descriptor(num: Any, _semantic: Any = None) -> tensor_descriptor_ptr:
+    """Take global memory, of the program alone, for descriptors that the kernel makes.
+
+    :func:`make_tensor_descriptor` makes one there, and :func:`reinterpret_tensor_descriptor` uses it, also in another
+    task behind a barrier, or in another iteration of a loop. All that are made in it are used with buffers of one
+    layout.
+
+    Args:
+        num: Of how many, a constant; ``memory[i]`` is that of one.
+
+    Raises:
+        UserError: ``num`` is no constant, or out of range.
+    """
+    count = bounded("allocate_tensor_descriptor", "num", num, 1, 1 << 16)
+    builder = _semantic.builder
+    memory = builder.create_tlx_descriptor_memory([builder.get_int32(count * _DESCRIPTOR_BYTES)])
+    return tensor_descriptor_ptr(memory, tensor_descriptor_ptr_type(count))
+
+
+@op(targets=NVIDIA_TMA)
+def reinterpret_tensor_descriptor(desc_ptr: Any, block_shape: Any, dtype: Any, _semantic: Any = None) -> Any:
+    """Return the descriptor that was made in memory, for asynchronous copies.
+
+    Args:
+        desc_ptr: Memory of one descriptor.
+        block_shape: Shape of its tiles, constants.
+        dtype: Type of its elements.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "reinterpret_tensor_descriptor"
+    slot = _slot(name, constant(desc_ptr))
+    element = constant(dtype)
+    if not isinstance(element, tl.dtype):
+        raise refuse(name, "an argument is no type", "dtype", expected="such as tl.float16", found=repr(element))
+    block = tl.block_type(element, integers(name, "block_shape", block_shape))
+    types: list[Any] = []
+    kind = tensor_descriptor_base_type(block)
+    kind._flatten_ir_types(_semantic.builder, types)
+    carrier = _semantic.builder.create_poison(types[0])
+    return kind._unflatten_ir([_semantic.builder.create_tlx_load_descriptor([slot.handle, carrier])], 0)[0]
 
 
 @op(targets=NVIDIA_TMA)
@@ -207,10 +342,12 @@ def make_tensor_descriptor(
     padding_option: Any = "zero",
     _semantic: Any = None,
 ) -> Any:
-    """Make a tensor descriptor in the kernel; ``tl.make_tensor_descriptor`` does the same.
+    """Make a tensor descriptor in the kernel.
+
+    ``tl.make_tensor_descriptor`` does the same without ``desc_ptr``.
 
     Args:
-        desc_ptr: Only None: the compiler finds a place for the descriptor.
+        desc_ptr: Where to keep it too, memory of one descriptor; None for no such place.
         base: Pointer to the tensor, divisible by 16.
         shape: Sizes of the tensor.
         strides: Distances of the elements in each dimension, the last one 1 and the others multiples of 16 bytes.
@@ -218,7 +355,11 @@ def make_tensor_descriptor(
         padding_option: ``"zero"`` or ``"nan"``, what is loaded from outside of the tensor.
 
     Raises:
-        UserError: There is a ``desc_ptr``.
+        UserError: ``desc_ptr`` is something else.
     """
-    unsupported("make_tensor_descriptor", "desc_ptr", desc_ptr, None)
-    return tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option, _semantic=_semantic)
+    place = constant(desc_ptr)
+    slot = None if place is None else _slot("make_tensor_descriptor", place)
+    made = tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option, _semantic=_semantic)
+    if slot is not None:
+        _semantic.builder.create_tlx_store_descriptor([made.handle, slot.handle])
+    return made

@@ -7,9 +7,17 @@ from typing import Any
 import triton.language as tl
 
 from ._arguments import bounded, choice
-from .definition import ALL, NVIDIA, constant, op, refuse, target_of
+from .definition import ALL, BLACKWELL, NVIDIA, constant, op, refuse, target_of, tensor
 
-__all__ = ["clock64", "dtype_of", "size_of", "thread_id", "vote_ballot_sync"]
+__all__ = [
+    "clock64",
+    "dtype_of",
+    "get_fp8_format_name",
+    "size_of",
+    "stoch_round",
+    "thread_id",
+    "vote_ballot_sync",
+]
 
 # Places in the table of lib/IR/AsyncBuilders.cpp.
 _THREAD = {"cuda": 0, "hip": 6}
@@ -95,3 +103,76 @@ def size_of(dtype: Any, _semantic: Any = None) -> tl.constexpr:
     if not isinstance(kind, tl.dtype) or kind.primitive_bitwidth % 8:
         raise refuse("size_of", "an argument is not a type of whole bytes", "dtype", expected="a type", found=kind)
     return tl.constexpr(kind.primitive_bitwidth // 8)
+
+
+@op(targets=ALL)
+def get_fp8_format_name(dtype: Any, _semantic: Any = None) -> tl.constexpr:
+    """Return the name that scaled products have for a type of 8-bit floats, ``"e5m2"`` or ``"e4m3"``, as a constant.
+
+    Raises:
+        UserError: The argument is another type.
+    """
+    kind = constant(dtype)
+    names = {tl.float8e5: "e5m2", tl.float8e4nv: "e4m3"}
+    if kind not in names:
+        expected = "tl.float8e5 or tl.float8e4nv"
+        raise refuse("get_fp8_format_name", "the type has no such name", "dtype", expected=expected, found=kind)
+    return tl.constexpr(names[kind])
+
+
+# PTX ISA, cvt.rs: how many elements one instruction converts, and how many random bits it takes of each.
+_STOCHASTIC = {
+    tl.float16: ("f16x2", 2),
+    tl.bfloat16: ("bf16x2", 2),
+    tl.float8e4nv: ("e4m3x4", 4),
+    tl.float8e5: ("e5m2x4", 4),
+}
+
+
+@op(targets=BLACKWELL)
+def stoch_round(src: Any, dst_ty: Any, rand_bits: Any, _semantic: Any = None) -> tl.tensor:
+    """Round 32-bit floats up or down at random, with the odds that make the mean of the results the number.
+
+    Args:
+        src: Tensor of 32-bit floats, whose number of elements the threads divide by 2, or by 4 for 8-bit floats.
+        dst_ty: ``tl.float16``, ``tl.bfloat16``, ``tl.float8e4nv`` or ``tl.float8e5``.
+        rand_bits: Tensor of random 32-bit integers of the same shape, whose low 16 bits are used, or 8 for 8-bit
+            floats.
+
+    Raises:
+        UserError: Types or shapes are others.
+    """
+    name = "stoch_round"
+    value, bits = tensor(name, "src", src), tensor(name, "rand_bits", rand_bits)
+    kind = constant(dst_ty)
+    if value.dtype != tl.float32:
+        raise refuse(name, "the types of the elements differ", "src", expected="fp32", found=value.dtype)
+    if kind not in _STOCHASTIC:
+        expected = ", ".join(map(str, _STOCHASTIC))
+        raise refuse(name, "the target rounds to no such type", "dst_ty", expected=expected, found=kind)
+    if not bits.dtype.is_int() or bits.dtype.primitive_bitwidth != 32:
+        raise refuse(name, "the random bits are no tensor of 32-bit integers", "rand_bits", found=bits.dtype)
+    if list(value.shape) != list(bits.shape):
+        raise refuse(name, "the shapes differ", "rand_bits", expected=tuple(value.shape), found=tuple(bits.shape))
+    suffix, pack = _STOCHASTIC[kind]
+    # The result comes first; then the numbers, of which the first one is the lowest part of the result.
+    numbers = [f"${1 + index}" for index in range(pack)]
+    randoms = [f"${1 + pack + index}" for index in range(pack)]
+    if pack == 2:
+        gather = f"prmt.b32 r, {randoms[0]}, {randoms[1]}, 0x5410;"
+        convert = f"cvt.rs.{suffix}.f32 $0, {numbers[1]}, {numbers[0]}, r;"
+    else:
+        gather = (
+            f"prmt.b32 r, {randoms[0]}, {randoms[1]}, 0x0040; prmt.b32 s, {randoms[2]}, {randoms[3]}, 0x0040; "
+            "prmt.b32 r, r, s, 0x5410;"
+        )
+        convert = f"cvt.rs.satfinite.{suffix}.f32 $0, {{{', '.join(reversed(numbers))}}}, r;"
+    return tl.inline_asm_elementwise(
+        f"{{ .reg .b32 r, s; {gather} {convert} }}",
+        "=r," + ",".join(["r"] * (2 * pack)),
+        [value, bits],
+        kind,
+        is_pure=True,
+        pack=pack,
+        _semantic=_semantic,
+    )

@@ -85,4 +85,34 @@ tt.func @blocks(%x: !tt.tensordesc<64x64xf16>, %buffer: !ttg.memdesc<64x64xf16, 
   tt.return
 }
 
+// What one task makes in memory another one uses, with the layout of the buffer.
+// CHECK-LABEL: @in_memory
+// CHECK: %[[MEMORY:.*]] = ttg.global_scratch_alloc
+// CHECK: %[[SLOT:.*]] = tt.addptr %[[MEMORY]]
+// CHECK: ttng.tensormap_create %[[SLOT]], {{.*}}swizzle_mode = 1
+// CHECK: ttng.tensormap_fenceproxy_acquire %[[SLOT]]
+// CHECK: ttg.warp_specialize(%[[MEMORY]],
+// CHECK: partition0(%[[ARGUMENT:[^:]*]]:
+// CHECK: ttng.tensormap_fenceproxy_acquire %[[ARGUMENT]]
+// CHECK: %[[DESC:.*]] = ttng.reinterpret_tensor_descriptor %[[ARGUMENT]]
+// CHECK: ttng.async_tma_copy_local_to_global %[[DESC]]
+tt.func @in_memory(%x: !tt.ptr<f16>, %n: i32, %stride: i64, %buffer: !ttg.memdesc<64x64xf16, #narrow, #smem, mutable>) {
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i32
+  %memory = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 256 : i32} : !tt.ptr<i8>
+  %desc = tt.make_tensor_descriptor %x, [%n, %n], [%stride, %c1] : <f16>, <64x64xf16, #wide>
+  %slot = tt.addptr %memory, %c128 : !tt.ptr<i8>, i32
+  tlx.store_descriptor %desc in %slot : !tt.tensordesc<64x64xf16, #wide>, !tt.ptr<i8>
+  ttg.warp_specialize(%memory, %buffer)
+  default {
+    ttg.warp_yield
+  }
+  partition0(%there: !tt.ptr<i8>, %tile: !ttg.memdesc<64x64xf16, #narrow, #smem, mutable>) num_warps(4) {
+    %at = arith.constant 0 : i32
+    %again = tlx.load_descriptor %there : !tt.ptr<i8> -> !tt.tensordesc<64x64xf16>
+    tlx.async_descriptor_store %again[%at, %at] %tile : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #narrow, #smem, mutable>
+    ttg.warp_return
+  } : (!tt.ptr<i8>, !ttg.memdesc<64x64xf16, #narrow, #smem, mutable>) -> ()
+  tt.return
+}
 }

@@ -40,3 +40,29 @@ tt.func @conflict(%desc: !tt.tensordesc<64x64xf16>, %one: !ttg.memdesc<64x64xf16
   tlx.async_descriptor_store %desc[%at, %at] %two : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #narrow, #smem, mutable>
   tt.return
 }
+
+// -----
+
+tt.func @of_another_pointer(%slot: !tt.ptr<i8>) {
+  // expected-error @below {{expected a descriptor of tlx.allocate_tensor_descriptor, as it is or indexed, got a pointer that went through a loop or a branch}}
+  %desc = tlx.load_descriptor %slot : !tt.ptr<i8> -> !tt.tensordesc<64x64xf16>
+  tt.return
+}
+
+// -----
+
+tt.func @without_a_copy() {
+  %memory = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
+  // expected-error @below {{expected an asynchronous copy by the descriptor, which tells its layout, got none}}
+  %desc = tlx.load_descriptor %memory : !tt.ptr<i8> -> !tt.tensordesc<64x64xf16>
+  tt.return
+}
+
+// -----
+
+tt.func @of_the_host(%desc: !tt.tensordesc<64x64xf16>) {
+  %memory = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
+  // expected-error @below {{expected a descriptor that is made here, got another one}}
+  tlx.store_descriptor %desc in %memory : !tt.tensordesc<64x64xf16>, !tt.ptr<i8>
+  tt.return
+}

@@ -179,6 +179,15 @@ def test_hints_that_a_target_lacks(refused, target, values, text):
     assert text in refused(hints, SIGNATURE, target, **NO_HINTS | values)
 
 
+def test_what_is_known_of_hints_that_a_target_lacks():
+    lacks = {target: tlx.supported_ops(target)["async_load"] for target in (*NVIDIA, "hip:gfx950")}
+    assert [target for target, values in lacks.items() if "other: other than 0" in values] == list(NVIDIA)
+    assert [target for target, values in lacks.items() if "eviction_policy: other than evict_normal" in values] == [
+        "cuda:80",
+        "hip:gfx950",
+    ]
+
+
 @triton.jit
 def wrong(x, y, n, WHAT: tl.constexpr):
     o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
@@ -222,7 +231,7 @@ def wrong(x, y, n, WHAT: tl.constexpr):
         ("tokens", "an argument is not a list of tokens\n  where: tlx.async_load_commit_group, argument tokens"),
         ("pendings", "an argument is not a constant integer\n  where: tlx.async_load_wait_group, argument pendings"),
         ("negative", "an argument is too small\n  where: tlx.async_load_wait_group, argument pendings"),
-        ("prefetch", "an argument is not a tensor of pointers\n  where: tlx.prefetch, argument src"),
+        ("prefetch", "an argument is not a tensor of pointers\n  where: tlx.prefetch, argument pointer"),
         ("level", "an argument has an unknown value\n  where: tlx.prefetch, argument level"),
     ],
 )

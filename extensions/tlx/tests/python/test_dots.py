@@ -266,6 +266,14 @@ def wrong(a, b, c, WHAT: tl.constexpr):
         tlx.async_dot(singles, tlx.local_trans(singles), acc, input_precision="ieee")
     if WHAT == "unknown precision":
         tlx.async_dot(tiles[0], tiles[1], acc, input_precision="exact")
+    if WHAT == "pred":
+        tlx.async_dot(tiles[0], tiles[1], acc, pred=False)
+    if WHAT == "barriers":
+        tlx.async_dot(tiles[0], tiles[1], acc, mBarriers=[tlx.alloc_barriers(1)[0]])
+    if WHAT == "two blocks":
+        tlx.async_dot(tiles[0], tiles[1], acc, two_ctas=True)
+    if WHAT == "asynchronous":
+        tlx.async_dot(tiles[0], tiles[1], acc, force_async=2)
     if WHAT == "pendings":
         tlx.async_dot_wait(acc, acc)
     if WHAT == "wait for a buffer":
@@ -290,6 +298,12 @@ def wrong(a, b, c, WHAT: tl.constexpr):
             "asynchronous products of 32-bit floats round to tf32\n  where: tlx.async_dot, argument input_pre",
         ),
         ("unknown precision", "an argument has an unknown value\n  where: tlx.async_dot, argument input_precision"),
+        ("pred", "an argument is not supported\n  where: tlx.async_dot, argument pred"),
+        ("pred", "hint: warp-group MMA has no predicate"),
+        ("barriers", "an argument is not supported\n  where: tlx.async_dot, argument mBarriers"),
+        ("barriers", "hint: warp-group MMA signals no barrier; arrive at it behind tlx.async_dot_wait"),
+        ("two blocks", "an argument is not supported\n  where: tlx.async_dot, argument two_ctas"),
+        ("asynchronous", "an argument has no such value\n  where: tlx.async_dot, argument force_async"),
         ("pendings", "an argument is not a constant integer\n  where: tlx.async_dot_wait, argument pendings"),
         ("wait for a buffer", "an argument is not a tensor\n  where: tlx.async_dot_wait, argument inp"),
     ],
@@ -310,3 +324,18 @@ def test_result_without_a_wait(refused_by_pass):
     error = refused_by_pass(unfinished, signature("fp16"))
     assert "expected a wait before the result of an asynchronous dot is used, got none" in error
     assert "tl.store(c + o, acc)" in error
+
+
+@triton.jit
+def with_neutral_arguments(a, b, c, FORCE: tl.constexpr):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    acc = tlx.async_dot(tiles[0], tiles[1], None, None, None, [], False, FORCE)
+    tl.store(c + o, tlx.async_dot_wait(0, acc))
+
+
+def test_arguments_in_the_published_order(compiled):
+    """Products of warp groups are asynchronous whether forced or not."""
+    plain, forced = (compiled(with_neutral_arguments, signature("fp16"), FORCE=value).asm for value in (False, True))
+    assert plain["ptx"] == forced["ptx"]
+    assert "wgmma.mma_async" in plain["ptx"]

@@ -647,3 +647,100 @@ def test_buffers_share_memory(what, seed):
     np.testing.assert_array_equal(out, x.astype(np.float16).astype(np.float32) + (x[0] if what == "groups" else 0))
     # In groups a row lies behind two halves, and the group of it and them is a multiple of the words.
     assert report.shared_bytes == (2 * 4096 if what == "from the start" else 8192 + 4096 + 128)
+
+
+@triton.jit
+def rows_in_bulk(x, out, n, SIZE: tl.constexpr, READ_ONLY: tl.constexpr):
+    """Rows come and go by one copy each."""
+    slots = tlx.local_alloc((64,), tl.float32, 2)
+    full = tlx.alloc_barriers(2)
+    for i in range(n):
+        slot, phase = tlx.get_bufidx_phase(i, 2)
+        tlx.async_descriptor_store_wait(1, READ_ONLY)
+        tlx.barrier_expect_bytes(full[slot], SIZE)
+        tlx.async_load(x + i * 64, slots[slot], bulk=True, barrier=full[slot], bulk_size=SIZE)
+        tlx.barrier_wait(full[slot], phase)
+        tlx.async_store(out + i * 64, slots[slot], SIZE)
+    tlx.async_descriptor_store_wait(0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("size", [256, 64])
+def test_rows_are_copied_in_bulk(size, seed):
+    x, out = random(5, 64, dtype=np.float32, seed=seed), np.zeros((5, 64), np.float32)
+    simulate(rows_in_bulk, (1,), x, out, 5, SIZE=size, READ_ONLY=True, seed=seed)
+    expected = np.zeros_like(x)
+    expected[:, : size // 4] = x[:, : size // 4]
+    np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
+def stores_and_reads_back(x, out, READ_ONLY: tl.constexpr):
+    row = tlx.local_alloc((64,), tl.float32)[0]
+    tlx.local_store(row, tl.load(x + tl.arange(0, 64)))
+    tlx.fence_async_shared()
+    tlx.async_store(out, row, 256)
+    tlx.async_descriptor_store_wait(0, READ_ONLY)
+    tl.store(out + 64 + tl.arange(0, 64), tl.load(out + tl.arange(0, 64)))
+
+
+def test_waits_for_writes_and_for_reads():
+    """Who waits until buffers are read may find the memory as it was; who waits for the writes does not."""
+    x = random(64, dtype=np.float32)
+
+    def run(read_only, seed):
+        out = np.zeros(128, np.float32)
+        simulate(stores_and_reads_back, (1,), x, out, READ_ONLY=read_only, seed=seed)
+        np.testing.assert_array_equal(out[:64], x)
+        return bool((out[64:] == x).all())
+
+    assert all(run(False, seed) for seed in range(20))
+    assert not all(run(True, seed) for seed in range(20))
+
+
+@triton.jit
+def arguments_without_effect(x, out, LAYOUT: tl.constexpr):
+    row = tlx.local_alloc((64,), tl.float32)[0]
+    tlx.prefetch(x + tl.arange(0, 64), "L1")
+    tlx.local_store(row, tl.load(x + tl.arange(0, 64)))
+    value = tlx.require_layout(tlx.local_load(row, layout=LAYOUT), LAYOUT) + tlx.zeros((64,), tl.float32, LAYOUT)
+    tl.store(out + tl.arange(0, 64), tlx.release_layout(value))
+    if tlx.get_fp8_format_name(tl.float8e5) == "e5m2":
+        tl.store(out, 7.0)
+
+
+def test_layouts_change_no_value():
+    from triton.experimental.gluon.language import BlockedLayout
+
+    x, out = random(64, dtype=np.float32), np.zeros(64, np.float32)
+    simulate(arguments_without_effect, (1,), x, out, LAYOUT=BlockedLayout([1], [32], [4], [0]))
+    np.testing.assert_array_equal(out, np.concatenate([[np.float32(7)], x[1:]]))
+
+
+@triton.jit
+def descriptors_in_memory(x, out, SLOTS: tl.constexpr):
+    memory = tlx.allocate_tensor_descriptor(SLOTS)
+    tile = tlx.local_alloc((16, 32), tl.float16)[0]
+    made = tlx.alloc_barriers(SLOTS)
+    full = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(SLOTS):
+                tlx.make_tensor_descriptor(memory[i], x + i * 512, [16, 32], [32, 1], [16, 32])
+                tlx.barrier_arrive(made[i])
+        with tlx.async_task(num_warps=4):
+            at = tl.arange(0, 16)[:, None] * 32 + tl.arange(0, 32)[None, :]
+            for i in range(SLOTS):
+                tlx.barrier_wait(made[i], 0)
+                desc = tlx.reinterpret_tensor_descriptor(memory[i], [16, 32], tl.float16)
+                tlx.barrier_expect_bytes(full[0], 1024)
+                tlx.async_descriptor_load(desc, tile, [0, 0], full[0])
+                tlx.barrier_wait(full[0], i & 1)
+                tl.store(out + i * 512 + at, tlx.local_load(tile))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_descriptors_are_kept_in_memory(seed):
+    x, out = random(3, 16, 32, seed=seed), np.zeros((3, 16, 32), np.float16)
+    simulate(descriptors_in_memory, (1,), x, out, SLOTS=3, seed=seed)
+    np.testing.assert_array_equal(out, x)

@@ -553,3 +553,78 @@ def test_arriving_last_is_not_waiting(seed):
     kernel = reads_behind_its_own_arrival
     text = found(simulator.ReadBeforeCompletion, kernel, Descriptor(zeros(16, 16), [16, 16]), zeros(256), seed=seed)
     assert line_of(kernel, "local_load") in text
+
+
+@triton.jit
+def copies_in_bulk(x, out, WHAT: tl.constexpr):
+    row = tlx.local_alloc((64,), tl.float32)[0]
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], 128 if WHAT == "bytes" else 256)
+    tlx.async_load(x + (2 if WHAT == "alignment" else 0), row, bulk=True, barrier=full[0])
+    if WHAT != "early":
+        tlx.barrier_wait(full[0], 0)
+    value = tlx.local_load(row)
+    if WHAT == "fence":
+        tlx.local_store(row, value)
+    tlx.async_store(out, row, 24 if WHAT == "size" else 256)
+    if WHAT == "refill":
+        tlx.local_store(row, value)
+    if WHAT != "leak":
+        tlx.async_descriptor_store_wait(0)
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "text"),
+    [
+        ("bytes", simulator.ByteCountMismatch, "bring more bytes than their barrier was told to expect"),
+        ("alignment", simulator.OutOfRange, "tlx.async_load is not aligned"),
+        ("early", simulator.ReadBeforeCompletion, "wait for its barrier with tlx.barrier_wait"),
+        ("fence", simulator.MissingFence, "behind a store without a fence"),
+        ("size", UserError, "tlx.async_store copies a multiple of 16 bytes"),
+        ("refill", simulator.Race, "wait with tlx.async_descriptor_store_wait before"),
+        ("leak", simulator.Leak, "wait with tlx.async_descriptor_store_wait"),
+    ],
+)
+def test_copies_in_bulk(what, error, text):
+    assert text in found(error, copies_in_bulk, zeros(128), zeros(64), WHAT=what)
+
+
+@triton.jit
+def misuses_memory_of_descriptors(x, WHAT: tl.constexpr):
+    memory = tlx.allocate_tensor_descriptor(2)
+    made = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.make_tensor_descriptor(memory[0], x, [16, 32], [32, 1], [16, 32])
+            tlx.barrier_arrive(made[0])
+        with tlx.async_task(num_warps=4):
+            if WHAT != "early":
+                tlx.barrier_wait(made[0], 0)
+            if WHAT == "shape":
+                tlx.reinterpret_tensor_descriptor(memory[0], [32, 16], tl.float32)
+            tlx.reinterpret_tensor_descriptor(memory[1 if WHAT == "empty" else 0], [16, 32], tl.float32)
+            memory[2 if WHAT == "range" else 0]
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "text"),
+    [
+        ("shape", UserError, "a descriptor is used as another one than was made"),
+        ("empty", simulator.UninitializedRead, "a descriptor is used that was not made"),
+        ("range", simulator.OutOfRange, "a descriptor is out of range"),
+    ],
+)
+def test_memory_of_descriptors(what, error, text):
+    assert text in found(error, misuses_memory_of_descriptors, zeros(16, 32), WHAT=what)
+
+
+def test_a_descriptor_of_another_task_without_a_wait():
+    messages = set()
+    for seed in range(10):
+        with pytest.raises((simulator.Race, simulator.UninitializedRead)) as caught:
+            simulate(misuses_memory_of_descriptors, (1,), zeros(16, 32), WHAT="early", seed=seed)
+        messages.add(str(caught.value).partition("\n")[0])
+    assert messages == {
+        "a descriptor is used that another task may still make",
+        "a descriptor is used that was not made",
+    }

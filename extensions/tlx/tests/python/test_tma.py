@@ -242,7 +242,7 @@ PREFETCH, MAKE = "async_descriptor_prefetch_tensor", "make_tensor_descriptor"
         ),
         ("prefetch of no tile", "another number of offsets", f"{PREFETCH}, argument offsets", "2", "3"),
         ("policy of prefetch", "no such value", f"{PREFETCH}, argument eviction_policy", "''", "'evict_last'"),
-        ("place", "not supported", f"{MAKE}, argument desc_ptr", "None", "pointer"),
+        ("place", "no memory of a descriptor", f"{MAKE}, argument desc_ptr", "what tlx.allocate", "pointer"),
         ("pendings", "out of range", f"{WAIT}, argument pendings", "0 to 63", "-1"),
         ("run-time pendings", "not a constant integer", f"{WAIT}, argument pendings", "", "int32"),
     ],
@@ -285,6 +285,82 @@ def test_buffers_of_two_layouts_on_one_descriptor_are_an_error(refused_by_pass):
 
 
 @triton.jit
+def in_memory(x, out, n, SLOTS: tl.constexpr):
+    """One task makes descriptors in memory, another one uses them."""
+    memory = tlx.allocate_tensor_descriptor(SLOTS)
+    tile = tlx.local_alloc((64, 64), tl.float16)[0]
+    made = tlx.alloc_barriers(1)
+    full = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(SLOTS):
+                tlx.make_tensor_descriptor(memory[i], x + i * 4096, [64, 64], [64, 1], [64, 64])
+            tlx.barrier_arrive(made[0])
+        with tlx.async_task(num_warps=4):
+            tlx.barrier_wait(made[0], 0)
+            desc = tlx.reinterpret_tensor_descriptor(memory[n], [64, 64], tl.float16)
+            tlx.barrier_expect_bytes(full[0], 8192)
+            tlx.async_descriptor_load(desc, tile, [0, 0], full[0])
+            tlx.barrier_wait(full[0], 0)
+            tlx.async_descriptor_store(out, tile, [0, 0])
+            tlx.async_descriptor_store_wait(0)
+
+
+MEMORY = "x=*fp16:16, out=tensordesc<fp16[64, 64]>, n=i32"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_descriptors_are_made_in_memory(compiled, target):
+    result = compiled(in_memory, MEMORY, target, SLOTS=4)
+    text, ptx = result.asm["ttgir"], result.asm["ptx"]
+    assert "tlx." not in text
+    (memory,) = re.findall(r"(%\w+) = ttg.global_scratch_alloc \{alignment = 128 : i32, nbytes = 512 : i32\}", text)
+    assert text.count("ttg.global_scratch_alloc") == 1
+    assert len(re.findall(r"ttng.tensormap_create", text)) == 1
+    assert len(re.findall(r"ttng.reinterpret_tensor_descriptor", text)) == 1
+    # Who writes it in the memory of the kernel, and who uses it, in both tasks.
+    assert text.count("ttng.tensormap_fenceproxy_acquire") == 2
+    assert memory in re.search(r"ttg.warp_specialize\(.*\)", text)[0]
+    # The swizzle of the buffer.
+    assert "swizzle_mode = 3" in text
+    assert "fence.proxy.tensormap::generic.acquire.gpu" in ptx
+    assert "cp.async.bulk.tensor.2d.shared::cta.global" in ptx
+
+
+@triton.jit
+def wrong_memory(x, out, n, CASE: tl.constexpr):
+    memory = tlx.allocate_tensor_descriptor(-1 if CASE == "number" else 2)
+    if CASE == "slot":
+        memory[2]
+    if CASE == "slot of a slot":
+        memory[0][0]
+    if CASE == "several":
+        tlx.make_tensor_descriptor(memory, x, [64, 64], [64, 1], [64, 64])
+    if CASE == "no memory":
+        tlx.reinterpret_tensor_descriptor(x, [64, 64], tl.float16)
+    if CASE == "dtype":
+        tlx.reinterpret_tensor_descriptor(memory[0], [64, 64], 16)
+    if CASE == "block":
+        tlx.reinterpret_tensor_descriptor(memory[0], 64, tl.float16)
+
+
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        ("number", "an argument is out of range\n  where: tlx.allocate_tensor_descriptor, argument num"),
+        ("slot", "the descriptor is out of range\n  where: tlx.tensor_descriptor_ptr, argument index"),
+        ("slot of a slot", "the argument is memory of one descriptor already"),
+        ("several", "an argument is memory of several descriptors\n  where: tlx.make_tensor_descriptor"),
+        ("no memory", "an argument is no memory of a descriptor\n  where: tlx.reinterpret_tensor_descriptor"),
+        ("dtype", "an argument is no type\n  where: tlx.reinterpret_tensor_descriptor, argument dtype"),
+        ("block", "an argument is not a tuple of constants\n  where: tlx.reinterpret_tensor_descriptor"),
+    ],
+)
+def test_memory_that_is_none_of_descriptors(refused, case, text):
+    assert text in refused(wrong_memory, MEMORY, CASE=case)
+
+
+@triton.jit
 def on_any_target(desc, out, OP: tl.constexpr):
     if OP == "async_descriptor_load":
         tlx.async_descriptor_load(desc, desc, [0, 0], desc)
@@ -296,9 +372,16 @@ def on_any_target(desc, out, OP: tl.constexpr):
         tlx.async_descriptor_prefetch_tensor(desc, [0, 0])
     if OP == "make_tensor_descriptor":
         tlx.make_tensor_descriptor(None, desc, [64], [1], [64])
+    if OP == "allocate_tensor_descriptor":
+        tlx.allocate_tensor_descriptor(1)
+    if OP == "reinterpret_tensor_descriptor":
+        tlx.reinterpret_tensor_descriptor(desc, [64], tl.float16)
 
 
-@pytest.mark.parametrize("op", [LOAD, STORE, WAIT, PREFETCH, MAKE])
+MEMORY_OPS = ["allocate_tensor_descriptor", "reinterpret_tensor_descriptor"]
+
+
+@pytest.mark.parametrize("op", [LOAD, STORE, WAIT, PREFETCH, MAKE, *MEMORY_OPS])
 @pytest.mark.parametrize("target", ["cuda:80", "hip:gfx942", "hip:gfx950"])
 def test_a_target_without_the_operation_is_named(refused, op, target):
     text = refused(on_any_target, TILE, target, OP=op)

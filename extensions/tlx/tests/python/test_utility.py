@@ -131,3 +131,74 @@ def test_mistakes_are_errors_at_their_line(refused, case, target, message, where
     assert f"where: tlx.{where}\n" in text
     assert f"expected: {expected}" in text
     assert f"found: {found}" in text
+
+
+@triton.jit
+def names(x, DTYPE: tl.constexpr):
+    if tlx.get_fp8_format_name(DTYPE) == "e5m2":
+        tl.store(x, 5)
+    if tlx.get_fp8_format_name(DTYPE) == "e4m3":
+        tl.store(x, 4)
+
+
+@pytest.mark.parametrize(("dtype", "number"), [(tl.float8e5, 5), (tl.float8e4nv, 4)])
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100", "hip:gfx942", "hip:gfx950"])
+def test_names_of_eight_bit_floats(compiled, target, dtype, number):
+    assert re.findall(r"tt.store %x, %c(\d)_i32", compiled(names, "x=*i32:16", target, DTYPE=dtype).asm["ttir"]) == [
+        str(number)
+    ]
+
+
+def test_types_without_a_name(refused):
+    text = refused(names, "x=*i32:16", DTYPE=tl.float16)
+    assert "the type has no such name\n  where: tlx.get_fp8_format_name, argument dtype" in text
+
+
+@triton.jit
+def rounds(x, bits, y, DTYPE: tl.constexpr, SOURCE: tl.constexpr, RANDOM: tl.constexpr):
+    at = tl.arange(0, 1024)
+    tl.store(y + at, tlx.stoch_round(tl.load(x + at).to(SOURCE), DTYPE, tl.load(bits + tl.arange(0, RANDOM))))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "pointer", "instruction", "count"),
+    [
+        (tl.float16, "fp16", "cvt.rs.f16x2.f32", 4),
+        (tl.bfloat16, "bf16", "cvt.rs.bf16x2.f32", 4),
+        (tl.float8e4nv, "fp8e4nv", "cvt.rs.satfinite.e4m3x4.f32", 2),
+        (tl.float8e5, "fp8e5", "cvt.rs.satfinite.e5m2x4.f32", 2),
+    ],
+)
+def test_rounding_at_random(compiled, dtype, pointer, instruction, count):
+    result = compiled(
+        rounds, f"x=*fp32:16, bits=*i32:16, y=*{pointer}:16", "cuda:100", DTYPE=dtype, SOURCE=tl.float32, RANDOM=1024
+    )
+    # Eight elements a thread; the assembler takes it.
+    assert result.asm["ptx"].count(instruction) == count
+    assert result.asm["cubin"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"SOURCE": tl.float16}, "the types of the elements differ\n  where: tlx.stoch_round, argument src"),
+        ({"DTYPE": tl.float32}, "the target rounds to no such type\n  where: tlx.stoch_round, argument dst_ty"),
+        ({"RANDOM": 512}, "the shapes differ\n  where: tlx.stoch_round, argument rand_bits"),
+    ],
+)
+def test_what_cannot_be_rounded(refused, values, text):
+    fine = {"DTYPE": tl.float16, "SOURCE": tl.float32, "RANDOM": 1024}
+    assert text in refused(rounds, "x=*fp32:16, bits=*i32:16, y=*fp16:16", "cuda:100", **fine | values)
+
+
+def test_random_bits_of_another_type(refused):
+    fine = {"DTYPE": tl.float16, "SOURCE": tl.float32, "RANDOM": 1024}
+    text = refused(rounds, "x=*fp32:16, bits=*i16:16, y=*fp16:16", "cuda:100", **fine)
+    assert "the random bits are no tensor of 32-bit integers\n  where: tlx.stoch_round, argument rand_bits" in text
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "hip:gfx942", "hip:gfx950"])
+def test_targets_that_do_not_round_at_random(refused, target):
+    fine = {"DTYPE": tl.float16, "SOURCE": tl.float32, "RANDOM": 1024}
+    text = refused(rounds, "x=*fp32:16, bits=*i32:16, y=*fp16:16", target, **fine)
+    assert f"the target lacks this operation\n  where: tlx.stoch_round\n  expected: cuda:100\n  found: {target}" in text

@@ -67,6 +67,29 @@ void buildAliasSpec(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 /// group.
 void buildAliasStorage(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Lets one thread of the task copy `values[3]` bytes from the pointer `values[1]` to the buffer
+/// `values[2]` and tell the barrier `values[4]`, with the eviction policy that `values[5]` names.
+void buildBulkLoad(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Lets one thread of the task copy `values[3]` bytes from the buffer `values[2]` to the pointer
+/// `values[1]`, as a group of its own among the descriptor stores.
+void buildBulkStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Lets one thread of each warp fetch the descriptor `values[1]` itself.
+void buildPrefetchDescriptor(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Allocates `values[1]` bytes of global memory of the program, aligned for descriptors.
+void buildDescriptorMemory(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.store_descriptor` of descriptor and slot.
+void buildStoreDescriptor(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.load_descriptor` of the slot `values[1]` and the type of `values[2]`.
+void buildLoadDescriptor(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.require_layout` of `values[1]`; Python sets the layout.
+void buildRequireLayout(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 } // namespace tritonext::tlx
 
 #endif // TRITONEXT_TLX_IR_ASYNCBUILDERS_H

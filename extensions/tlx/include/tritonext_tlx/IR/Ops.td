@@ -2,6 +2,7 @@
 #define TRITONEXT_TLX_IR_OPS_TD
 
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 include "triton/Dialect/Triton/IR/TritonAttrDefs.td"
 include "triton/Dialect/Triton/IR/TritonTypes.td"
 include "triton/Dialect/TritonGPU/IR/TritonGPUTypes.td"
@@ -91,6 +92,33 @@ def Tlx_AsyncDescriptorPrefetchOp : Tlx_Op<"async_descriptor_prefetch"> {
     I1:$pred
   );
   let assemblyFormat = "$desc `[` $coord `]` `,` $pred attr-dict `:` qualified(type($desc))";
+}
+
+def Tlx_StoreDescriptorOp : Tlx_Op<"store_descriptor"> {
+  let summary = "make a descriptor in memory that the kernel chose";
+  let arguments = (ins TT_TensorDescType:$desc, TT_Ptr:$slot);
+  let assemblyFormat = "$desc `in` $slot attr-dict `:` qualified(type($desc)) `,` qualified(type($slot))";
+}
+
+def Tlx_LoadDescriptorOp : Tlx_Op<"load_descriptor"> {
+  let summary = "use the descriptor that was made in memory";
+  let description = [{
+    It has the layout that all descriptors made in the same allocation have.
+  }];
+  let arguments = (ins TT_Ptr:$slot);
+  let results = (outs TT_TensorDescType:$desc);
+  let assemblyFormat = "$slot attr-dict `:` qualified(type($slot)) `->` qualified(type($desc))";
+}
+
+def Tlx_RequireLayoutOp : Tlx_Op<"require_layout", [Pure, AllTypesMatch<["src", "result"]>]> {
+  let summary = "have a tensor in a layout of registers";
+  let description = [{
+    The result is the tensor in the layout of ops around; in between it is in `layout`. `tlx-lower-required-layouts` says
+    so with conversions, which this op, of a tensor in the layout already, keeps apart.
+  }];
+  let arguments = (ins TT_Tensor:$src, AnyAttr:$layout);
+  let results = (outs TT_Tensor:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src)";
 }
 
 // A storage is an integer in the IR, which carries the identity of its op through functions and their inlining.

@@ -132,4 +132,20 @@ def PlaceAliasesPass : Pass<"tlx-place-aliases", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LowerRequiredLayoutsPass : Pass<"tlx-lower-required-layouts", "::mlir::ModuleOp"> {
+  let summary = "Convert tensors to the layouts that the kernel requires of them";
+  let description = [{
+    Puts a conversion before and behind each `tlx.require_layout`, whose tensor then is in the layout. The op stays, so
+    that stock passes do not take the conversions for detours. A load of a buffer for it alone loads in the layout.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
+}
+
+def FreeRequiredLayoutsPass : Pass<"tlx-free-required-layouts", "::mlir::ModuleOp"> {
+  let summary = "Take out the ops that kept required layouts";
+  let description = [{
+    Comes where no pass chooses layouts any more. A `tlx.require_layout` of a tensor in another layout is an error.
+  }];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD

@@ -41,6 +41,7 @@ _HINTS = {
     "async_descriptor_load": "wait for its barrier with tlx.barrier_wait",
     "async_dot": "wait with tlx.async_dot_wait before",
     "async_descriptor_store": "wait with tlx.async_descriptor_store_wait before",
+    "async_store": "wait with tlx.async_descriptor_store_wait before",
 }
 _ORDER = "let the one arrive at a barrier that the other waits for"
 
@@ -90,6 +91,11 @@ class AsyncOp:
 
     def __str__(self) -> str:
         return f"tlx.{self.name} at {self.place} in {self.actor}"
+
+
+def _remedy(op: AsyncOp) -> str:
+    """Say what has to be done for an operation to have ended."""
+    return _HINTS.get("async_descriptor_load" if op.barrier is not None else op.name, _ORDER)
 
 
 @dataclass
@@ -277,6 +283,12 @@ class Machine:
         self.in_flight.pop(self.random.randrange(len(self.in_flight))).complete()
         return True
 
+    def complete(self, tid: int, epoch: int) -> None:
+        """Complete what is under way of a queue up to an epoch."""
+        for op in [op for op in self.in_flight if op.tid == tid and op.epoch <= epoch]:
+            self.in_flight.remove(op)
+            op.complete()
+
     def result_of(self, op: AsyncOp) -> np.ndarray:
         """Return the accumulator of a product.
 
@@ -312,7 +324,7 @@ class Machine:
                     f"{buffer} is read before the copy into it was waited for",
                     where=op.place,
                     found=str(other),
-                    hint=_HINTS[other.name],
+                    hint=_remedy(other),
                     details=(f"read by {op}",),
                 )
             raise Race(
@@ -381,7 +393,7 @@ class Machine:
         at.unfenced[selector] = op.name in ("local_store", "local_scatter")
 
     def _race(self, buffer: Buffer, op: AsyncOp, other: AsyncOp, verb: str) -> None:
-        hint = _HINTS.get(other.name, _ORDER)
+        hint = _remedy(other)
         if other.name in _HINTS and other.actor is not op.actor:
             hint += f", then {_ORDER}"
         raise Race(
@@ -529,7 +541,7 @@ class Machine:
         for op in self.loads:
             if self.root.clock[op.tid] < op.epoch:
                 raise Leak(
-                    "the kernel ends before a descriptor load was waited for",
+                    f"the kernel ends before a copy of tlx.{op.name} was waited for",
                     where=op.place,
                     found=f"phase {op.epoch - 1} of {op.barrier}, which nobody waits for",
                     hint=_HINTS["async_descriptor_load"],

@@ -23,7 +23,7 @@ from tritonext.interpret import (
 from ..aliasing import make_group, reuse_group_type
 from .errors import OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
-from .values import AliasSpec, Barriers, Buffer, PendingHandle, Token, dense, plain, to_int
+from .values import AliasSpec, Barriers, Buffer, DescriptorMemory, PendingHandle, Token, dense, plain, to_int
 
 __all__ = ["Operations", "Pipeline"]
 
@@ -224,7 +224,7 @@ class Operations:
     def local_reshape(self, buffer, shape):
         return self._retyped("local_reshape", buffer, buffer.dtype, tuple(map(to_int, shape)))
 
-    def local_reinterpret(self, src, dtype, shape=None, layout=None):
+    def local_reinterpret(self, src, dtype, shape=None, layout=None, pin=True):
         sizes = src.sizes if shape is None else tuple(map(to_int, shape))
         return self._retyped("local_reinterpret", src, dtype, sizes)
 
@@ -241,7 +241,21 @@ class Operations:
             )
         return view.view(dtype, sizes, dense(sizes, item), view.offset)
 
-    def local_load(self, src, token=None):
+    def local_load(
+        self,
+        src,
+        token=None,
+        layout=None,
+        relaxed=False,
+        rematerialize_coordinates=False,
+        rematerialize_coordinates_group=None,
+    ):
+        self._unsupported(
+            "local_load",
+            relaxed=relaxed,
+            rematerialize_coordinates=rematerialize_coordinates,
+            rematerialize_coordinates_group=rematerialize_coordinates_group,
+        )
         view = self._slot("local_load", src)
         self.machine.read(view, self.machine.new_op("local_load"))
         return _tensor(view.fetch(), view.dtype)
@@ -284,9 +298,27 @@ class Operations:
 
     # Copies of threads.
 
-    def async_load(self, src, result, mask=None, other=None, cache_modifier="", eviction_policy="", is_volatile=False):
+    def async_load(
+        self,
+        src,
+        result,
+        mask=None,
+        other=None,
+        cache_modifier="",
+        eviction_policy="",
+        is_volatile=False,
+        bulk=False,
+        bulk_size=None,
+        barrier=None,
+    ):
         name = "async_load"
         view = self._slot(name, result)
+        if bulk:
+            self._unsupported(name, mask=mask, other=other, is_volatile=is_volatile)
+            addresses, part = self._bulk(name, src, view, bulk_size)
+            chosen = np.ones(addresses.shape, bool)
+            self._bring(name, part, self._barrier(name, barrier), lambda: (addresses, chosen, None))
+            return Token()
         self._unsupported(name, is_volatile=is_volatile)
         if mask is not None:
             src, mask = self.semantic.broadcast_impl_value(src, self.semantic.to_tensor(mask))
@@ -313,6 +345,68 @@ class Operations:
         op.effect = arrive
         return Token()
 
+    def _bulk(self, name: str, pointer: Any, view: Buffer, size: Any) -> tuple[np.ndarray, Buffer]:
+        """Return the addresses of a copy of bytes, and the part of the buffer it is about."""
+        if pointer.dtype.element_ty != view.dtype:
+            raise self._refuse(f"tlx.{name} gets a pointer to another type", expected=view.dtype, found=pointer.dtype)
+        count = view.slot_bytes if size is None else to_int(size)
+        if not 0 < count <= view.slot_bytes or count % 16:
+            raise self._refuse(
+                f"tlx.{name} copies a multiple of 16 bytes",
+                expected=f"16 to {view.slot_bytes}, the bytes of {view}",
+                found=count,
+            )
+        if not view.contiguous:
+            raise self._refuse(f"tlx.{name} takes a whole slot", found=view)
+        start = int(pointer.handle.data.item())
+        if start % 16:
+            raise OutOfRange(
+                f"tlx.{name} is not aligned", where=self.machine.here(), expected="a pointer divisible by 16"
+            )
+        addresses = (start + np.arange(0, count, view.item_bytes)).astype(np.uint64)
+        self.memory.check(addresses, np.ones(addresses.shape, bool), numpy_dtype(view.dtype), "bulk copy")
+        return addresses, view.view(view.dtype, addresses.shape, (view.item_bytes,), view.offset)
+
+    def _bring(self, name: str, view: Buffer, signalled: Mbarrier, source: Any) -> None:
+        """Start a copy that tells a barrier of its bytes; ``source`` returns addresses, mask and filling."""
+        machine = self.machine
+        op = machine.new_op(name)
+        op.tid, op.epoch, op.barrier, op.size = signalled.tid, signalled.phase + 1, signalled, view.slot_bytes
+        machine.write(view, op)
+        view.allocation.data[view.selector] = 0xFF
+
+        def arrive() -> None:
+            addresses, chosen, fill = source()
+            view.put(self.memory.load(addresses, chosen, fill, numpy_dtype(view.dtype)))
+            signalled.bytes -= view.slot_bytes
+            signalled.advance(op.place)
+
+        op.effect = arrive
+        signalled.arrivals[f"tlx.{name} in {op.actor}", op.place] += 1
+        machine.in_flight.append(op)
+        machine.loads.append(op)
+
+    def async_store(self, dst_global_ptr, src_smem, size):
+        name = "async_store"
+        addresses, part = self._bulk(name, dst_global_ptr, self._slot(name, src_smem), size)
+        self._send(name, part, lambda data: self.memory.store(addresses, data, np.ones(addresses.shape, bool)))
+
+    def _send(self, name: str, view: Buffer, land: Any) -> None:
+        """Start a copy to global memory, which ``land`` does with the elements."""
+        machine = self.machine
+        op = machine.new_op(name, machine.actor.stores)
+        op.size = view.slot_bytes
+        machine.read(view, op, fenced=True)
+
+        def leave() -> None:
+            # The buffer has been read; the bytes are on their way.
+            data = view.fetch()
+            landing = AsyncOp(machine, len(machine.ops), name, op.actor, op.place, op.tid, op.epoch)
+            landing.effect = lambda: land(data)
+            machine.in_flight.append(landing)
+
+        op.effect = leave
+
     def async_load_commit_group(self, tokens=None):
         self.machine.actor.copies.issued += 1
         return Token()
@@ -321,13 +415,26 @@ class Operations:
         self.machine.drain(self.machine.actor.copies, to_int(pendings))
         return Token()
 
-    def prefetch(self, src, level="L2", mask=None):
+    def prefetch(self, pointer, level="L2", mask=None, tensormap=False):
         """A hint, which changes no value."""
 
     # Products.
 
-    def async_dot(self, A, B, acc=None, use_acc=None, input_precision=None, out_dtype=tl.float32):
+    def async_dot(
+        self,
+        A,
+        B,
+        acc=None,
+        use_acc=None,
+        pred=None,
+        mBarriers=(),
+        two_ctas=False,
+        force_async=False,
+        input_precision=None,
+        out_dtype=tl.float32,
+    ):
         name = "async_dot"
+        self._unsupported(name, pred=pred, mBarriers=mBarriers, two_ctas=two_ctas)
         machine = self.machine
         right = self._slot(name, B)
         left = self._slot(name, A) if isinstance(A, Buffer) else None
@@ -465,7 +572,6 @@ class Operations:
         self._unsupported(name, multicast_targets=multicast_targets, two_ctas=two_ctas)
         if not self._true(pred):
             return
-        machine = self.machine
         view = self._slot(name, result)
         signalled = self._barrier(name, barrier)
         self._like(name, view, desc.block_shape, desc.dtype)
@@ -476,42 +582,17 @@ class Operations:
             nan = bfloat16_bits(np.array(np.nan)) if view.dtype == tl.bfloat16 else np.nan
             fill = np.full(view.sizes, nan, dtype)
         self.memory.check(addresses, inside, dtype, "descriptor load")
-        op = machine.new_op(name)
-        op.tid, op.epoch, op.barrier, op.size = signalled.tid, signalled.phase + 1, signalled, view.slot_bytes
-        machine.write(view, op)
-        view.allocation.data[view.selector] = 0xFF
-
-        def arrive() -> None:
-            view.put(self.memory.load(addresses, inside, fill, dtype))
-            signalled.bytes -= view.slot_bytes
-            signalled.advance(op.place)
-
-        op.effect = arrive
-        signalled.arrivals[f"tlx.{name} in {op.actor}", op.place] += 1
-        machine.in_flight.append(op)
-        machine.loads.append(op)
+        self._bring(name, view, signalled, lambda: (addresses, inside, fill))
 
     def async_descriptor_store(self, desc, source, offsets, eviction_policy="", store_reduce=""):
         name = "async_descriptor_store"
-        machine = self.machine
         view = self._slot(name, source)
         self._like(name, view, desc.block_shape, desc.dtype)
         if store_reduce not in ("", *_REDUCE):
             raise self._refuse("there is no such reduction", expected=", ".join(_REDUCE), found=repr(store_reduce))
         addresses, inside = self._tile(desc, offsets)
         self.memory.check(addresses, inside, numpy_dtype(view.dtype), "descriptor store")
-        op = machine.new_op(name, machine.actor.stores)
-        op.size = view.slot_bytes
-        machine.read(view, op, fenced=True)
-
-        def leave() -> None:
-            # The buffer has been read; the bytes are on their way.
-            data = view.fetch()
-            landing = AsyncOp(machine, len(machine.ops), name, op.actor, op.place, op.tid, op.epoch)
-            landing.effect = lambda: self._land(addresses, inside, data, view.dtype, store_reduce)
-            machine.in_flight.append(landing)
-
-        op.effect = leave
+        self._send(name, view, lambda data: self._land(addresses, inside, data, view.dtype, store_reduce))
 
     def _land(self, addresses: Any, inside: Any, data: np.ndarray, dtype: tl.dtype, reduction: str) -> None:
         if reduction:
@@ -524,13 +605,45 @@ class Operations:
         """A hint, which changes no value."""
 
     def make_tensor_descriptor(self, desc_ptr, base, shape, strides, block_shape, padding_option="zero"):
-        self._unsupported("make_tensor_descriptor", desc_ptr=desc_ptr)
-        return tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option)
+        made = tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option)
+        if desc_ptr is not None:
+            desc_ptr.put(made, self.machine)
+        return made
 
-    def async_descriptor_store_wait(self, pendings):
-        self.machine.drain(self.machine.actor.stores, to_int(pendings))
+    def allocate_tensor_descriptor(self, num):
+        return DescriptorMemory(self.machine, to_int(num))
+
+    def reinterpret_tensor_descriptor(self, desc_ptr, block_shape, dtype):
+        made = desc_ptr.get(self.machine)
+        sizes, kept = tuple(map(to_int, block_shape)), tuple(map(to_int, made.block_shape))
+        if sizes != kept or dtype != made.dtype:
+            raise self._refuse(
+                "a descriptor is used as another one than was made",
+                expected=f"{kept} of {made.dtype}",
+                found=f"{sizes} of {dtype}",
+            )
+        return made
+
+    def async_descriptor_store_wait(self, pendings, read_only=True):
+        machine = self.machine
+        stores = machine.actor.stores
+        machine.drain(stores, to_int(pendings))
+        if not read_only:
+            machine.complete(stores.tid, int(machine.actor.clock[stores.tid]))
 
     # Registers.
+
+    def require_layout(self, src, layout, pin=True):
+        return src
+
+    def release_layout(self, src):
+        return src
+
+    def zeros(self, shape, dtype, layout=None):
+        return self.semantic.full([to_int(size) for size in shape], 0, dtype)
+
+    def get_fp8_format_name(self, dtype):
+        return {tl.float8e5: "e5m2", tl.float8e4nv: "e4m3"}[dtype]
 
     def async_task_replica_id(self):
         replica = self.machine.actor.replica

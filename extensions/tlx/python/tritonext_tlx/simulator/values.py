@@ -14,13 +14,13 @@ from tritonext.interpret import TensorHandle, numpy_dtype
 
 from ..aliasing import Placement, group_of_buffers, place
 from ..types import storage_kind
-from .errors import OutOfRange, UnsupportedOperation
+from .errors import OutOfRange, Race, UninitializedRead, UnsupportedOperation
 from .memory import Allocation
 
 if TYPE_CHECKING:
     from .machine import AsyncOp, Machine, Mbarrier
 
-__all__ = ["AliasSpec", "Barriers", "Buffer", "PendingHandle", "Token", "plain"]
+__all__ = ["AliasSpec", "Barriers", "Buffer", "DescriptorMemory", "PendingHandle", "Token", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -257,6 +257,49 @@ class Barriers(base_value):
                 found=at,
             )
         return self.barriers[at]
+
+
+class DescriptorMemory(base_value):
+    """Memory for descriptors. Each place knows its descriptor, and until when who made it has to be known.
+
+    Attributes:
+        slots: The places, as (descriptor, actor, epoch), shared by all views.
+    """
+
+    def __init__(self, machine: Machine, num: int, slots: list[Any] | None = None, at: int = 0) -> None:
+        self.machine = machine
+        self.num = num
+        self.slots = [None] * num if slots is None else slots
+        self.at = at
+
+    @property
+    def type(self) -> DescriptorMemory:
+        return self
+
+    def __getitem__(self, index: Any) -> DescriptorMemory:
+        at = to_int(index)
+        if not 0 <= at < self.num:
+            raise OutOfRange(
+                "a descriptor is out of range", where=self.machine.here(), expected=f"0 to {self.num - 1}", found=at
+            )
+        return DescriptorMemory(self.machine, 1, self.slots, self.at + at)
+
+    def put(self, descriptor: Any, machine: Machine) -> None:
+        actor = machine.actor
+        self.slots[self.at] = descriptor, actor, int(actor.clock[actor.tid]), machine.here()
+
+    def get(self, machine: Machine) -> Any:
+        if self.slots[self.at] is None:
+            raise UninitializedRead("a descriptor is used that was not made", where=machine.here())
+        descriptor, actor, epoch, place = self.slots[self.at]
+        if machine.actor.clock[actor.tid] < epoch:
+            raise Race(
+                "a descriptor is used that another task may still make",
+                where=machine.here(),
+                found=f"tlx.make_tensor_descriptor at {place} in {actor}",
+                hint="let the one arrive at a barrier that the other waits for",
+            )
+        return descriptor
 
 
 class PendingHandle(TensorHandle):
