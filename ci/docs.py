@@ -1,7 +1,7 @@
 """Write the generated parts of the documentation, or with --check say which are out of date.
 
-Generated: the table of extensions in README.md, and docs/reference/ (extensions, environment variables). Their sources
-are the manifests, TableGen and `tritonext/env.py`.
+Generated: the table of extensions in README.md, and docs/reference/ (extensions, environment variables, ops). Their
+sources are the manifests, TableGen, `tritonext/env.py` and the docstrings of ops.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 
+import ops_reference
 import workspace
 
 ROOT = workspace.ROOT
@@ -49,6 +50,9 @@ def pages() -> dict[pathlib.Path, str]:
         readme: replace_section(readme.read_text(), "extensions", extension_table(manifests)),
         reference / "extensions.md": extension_reference(manifests),
         reference / "environment.md": environment_reference(),
+        reference / "tlx-ops.md": ops_reference.page(
+            "Ops of TLX", NOTICE, ROOT / "extensions" / "tlx" / "python" / "tritonext_tlx"
+        ),
     }
 
 
