@@ -163,8 +163,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--child", nargs=2, metavar=("FILE", "INDEX"), help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.child:
-        outcome = compile_case(pathlib.Path(arguments.child[0]), CASES[int(arguments.child[1])])
-        print(json.dumps(dataclasses.asdict(outcome)))
+        file, index = arguments.child
+        print(json.dumps(dataclasses.asdict(compile_case(pathlib.Path(file), CASES[int(index)]))))
         return
     if arguments.record and arguments.only:
         parser.error("--record writes about every case; leave --only out")
@@ -320,14 +320,20 @@ def last_line(text: str) -> str:
 
 def compile_case(file: pathlib.Path, case: Case) -> Outcome:
     """Import ``file`` with the compatibility installed, and compile the kernel of ``case`` as its launch would."""
-    import triton
+    from triton.runtime import driver
 
     import tritonext_tlx
+    from tritonext.testing import fake_driver
 
     stand_in_for_torch()
-    triton.runtime.driver.set_active(Driver())
     tritonext_tlx.install_compat()
-    module = load(file)
+    with fake_driver.active("cuda:90"):
+        driver.active.get_active_torch_device = lambda: "cuda"
+        return compile_for_active(load(file), file, case)
+
+
+def compile_for_active(module: types.ModuleType, file: pathlib.Path, case: Case) -> Outcome:
+    """Compile the kernel of ``case`` in ``module``, which came from ``file``, for the active driver."""
     tuned = getattr(module, case.kernel)
     config = next(
         config
@@ -494,30 +500,12 @@ def stand_in_for_torch() -> None:
     torch.autograd = types.SimpleNamespace(Function=object)
     properties = types.SimpleNamespace(multi_processor_count=132)
     torch.cuda = types.SimpleNamespace(
-        get_device_properties=lambda device: properties, get_device_capability=lambda device=None: (9, 0)
+        # Triton's own drivers ask.
+        is_available=lambda: False,
+        get_device_properties=lambda device: properties,
+        get_device_capability=lambda device=None: (9, 0),
     )
     sys.modules["torch"] = torch
-
-
-class Driver:
-    """A driver of an H200 that launches nothing."""
-
-    def get_current_target(self) -> Any:
-        from triton.backends.compiler import GPUTarget
-
-        return GPUTarget("cuda", 90, 32)
-
-    def get_active_torch_device(self) -> str:
-        return "cuda"
-
-    def get_current_device(self) -> int:
-        return 0
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-    def get_benchmarker(self) -> Any:
-        return None
 
 
 if __name__ == "__main__":
