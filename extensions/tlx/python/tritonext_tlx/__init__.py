@@ -44,6 +44,7 @@ from .memory import (
 )
 from .passes import pipeline
 from .pipelining import alloc_pipeline, async_pipeline, pipeline_stage
+from .report import report
 from .simulator import simulate
 from .tasks import (
     async_task,
@@ -128,6 +129,7 @@ __all__ = [
     "prefetch",
     "reinterpret_tensor_descriptor",
     "release_layout",
+    "report",
     "require_layout",
     "reuse_group",
     "reuse_group_type",
