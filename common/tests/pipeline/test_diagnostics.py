@@ -83,7 +83,7 @@ def test_stock_error_keeps_its_class_and_gains_the_line(compiled, capfd):
     only_mark = Pipeline(
         [insert_after("ttgir", "ttgpuir.coalesce", PassRef("probe_mark_module"))], extension="probe", name="only mark"
     )
-    with tritonext.use(only_mark), pytest.raises(RuntimeError, match="^PassManager::run failed") as caught:
+    with tritonext.use(only_mark), pytest.raises(RuntimeError, match=r"^PassManager::run failed") as caught:
         compiled(right)
     assert type(caught.value) is RuntimeError
     assert str(caught.value) == "PassManager::run failed"
