@@ -63,7 +63,7 @@ def page(title: str, notice: str, package: pathlib.Path) -> str:
         of_module = [op for op in ops if op.module == module]
         lines += ["", f"## {of_module[0].summary.rstrip('.')}"]
         for op in of_module:
-            lines += ["", f"### `{op.name}`", "", f"```python\n{op.name}({op.signature})\n```", "", render(op.text)]
+            lines += ["", f"### `{op.name}`", "", f"```text\n{op.name}({op.signature})\n```", "", render(op.text)]
     return "\n".join(lines) + "\n"
 
 

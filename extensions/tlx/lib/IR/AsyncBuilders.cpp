@@ -211,7 +211,9 @@ void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<Value> &val
 
 void buildAsyncDescriptorPrefetch(TritonOpBuilder &builder, std::vector<Value> &values) {
   ArrayRef<Value> operands = ArrayRef(values).drop_front();
-  builder.create<AsyncDescriptorPrefetchOp>(operands[0], operands.drop_front(2), operands[1]);
+  constexpr StringRef policies[] = {"", "evict_first", "evict_last"};
+  builder.create<AsyncDescriptorPrefetchOp>(operands[0], operands.drop_front(3), operands[1],
+                                            policies[constantOf(operands[2])]);
 }
 
 void buildReadRegister(TritonOpBuilder &builder, std::vector<Value> &values) {
@@ -339,6 +341,17 @@ void buildStoreDescriptor(TritonOpBuilder &builder, std::vector<Value> &values) 
 
 void buildLoadDescriptor(TritonOpBuilder &builder, std::vector<Value> &values) {
   values[0] = builder.create<LoadDescriptorOp>(values[2].getType(), values[1]).getDesc();
+}
+
+void buildInspectLayout(TritonOpBuilder &builder, std::vector<Value> &values) {
+  Value other = values.size() == 3 ? values[2] : Value();
+  Attribute expected;
+  if (values.size() == 4) {
+    auto holder = values[3].getDefiningOp<RequireLayoutOp>();
+    expected = holder.getLayout();
+    holder.erase();
+  }
+  builder.create<InspectLayoutOp>(values[1], other, expected);
 }
 
 void buildRequireLayout(TritonOpBuilder &builder, std::vector<Value> &values) {

@@ -40,11 +40,22 @@ public:
         ops.push_back(op);
     });
     for (ttg::WarpSpecializeOp op : ops)
-      if (failed(convert(op)))
+      if (failed(checkExclusive(op, ops)) || failed(convert(op)))
         return signalPassFailure();
   }
 
 private:
+  static LogicalResult checkExclusive(ttg::WarpSpecializeOp op,
+                                      ArrayRef<ttg::WarpSpecializeOp> ops) {
+    if (!op->removeAttr("tlx.exclusive") || ops.size() == 1)
+      return success();
+    InFlightDiagnostic error =
+        op->emitError("expected no other block of tasks beside an exclusive one, got ")
+        << ops.size() - 1;
+    error.attachNote(ops[ops.front() == op]->getLoc()) << "another one is here";
+    return error;
+  }
+
   LogicalResult convert(ttg::WarpSpecializeOp op) {
     auto take = [&](StringRef name) {
       auto attr = dyn_cast_or_null<IntegerAttr>(op->removeAttr(name));

@@ -241,14 +241,17 @@ private:
     size_t rank = prefetch.getCoord().size();
     std::string text, constraints = "b,l";
     llvm::raw_string_ostream stream(text);
-    stream << "{ .reg .pred p; elect.sync _|p, -1; and.pred p, p, $0; @p "
-              "cp.async.bulk.prefetch.tensor."
-           << rank << "d.L2.global.tile [$1, {";
+    stream << "{ .reg .pred p; elect.sync _|p, -1; and.pred p, p, $0; ";
+    StringRef policy = prefetch.getPolicy();
+    if (!policy.empty())
+      stream << ".reg .b64 c; createpolicy.fractional.L2::" << policy << ".b64 c, 1.0; ";
+    stream << "@p cp.async.bulk.prefetch.tensor." << rank << "d.L2.global.tile"
+           << (policy.empty() ? "" : ".L2::cache_hint") << " [$1, {";
     for (size_t i = 0; i < rank; ++i) {
       stream << (i ? ", $" : "$") << i + 2;
       constraints += ",r";
     }
-    stream << "}]; }";
+    stream << (policy.empty() ? "}]; }" : "}], c; }");
     LLVM::InlineAsmOp::create(
         builder, loc, TypeRange(), operands, text, constraints,
         /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,

@@ -29,7 +29,7 @@ from .compat import install_compat
 from .copy import async_load, async_load_commit_group, async_load_wait_group, async_store, prefetch
 from .definition import supported_ops
 from .dot import async_dot, async_dot_wait
-from .layouts import release_layout, require_layout, zeros
+from .layouts import assert_same_layout, dump_layout, release_layout, require_layout, zeros
 from .memory import (
     local_alloc,
     local_gather,
@@ -78,6 +78,7 @@ __all__ = [
     "alloc_pipeline",
     "alloc_warp_barrier",
     "allocate_tensor_descriptor",
+    "assert_same_layout",
     "async_descriptor_load",
     "async_descriptor_prefetch_tensor",
     "async_descriptor_store",
@@ -103,6 +104,7 @@ __all__ = [
     "cluster_cta_rank",
     "cluster_size_1d",
     "dtype_of",
+    "dump_layout",
     "fence",
     "fence_async_shared",
     "fence_mbarrier_init_cluster",

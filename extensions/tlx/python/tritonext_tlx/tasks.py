@@ -90,7 +90,7 @@ def async_tasks(
     on the warps of the kernel; a default task that is alone runs like code without tasks.
 
     Args:
-        exclusive: Not supported.
+        exclusive: Whether the kernel has no other block of tasks, which is checked.
         no_ending_cluster_sync: Not supported.
         mbarrier_try_wait_suspend_ns: Not supported.
 
@@ -99,7 +99,7 @@ def async_tasks(
         CompilationError: Something else stands in the block, or a task uses a tensor from outside.
     """
     name = "async_tasks"
-    unsupported(name, "exclusive", exclusive, False)
+    alone = choice(name, "exclusive", exclusive, (False, True))
     unsupported(name, "no_ending_cluster_sync", no_ending_cluster_sync, False)
     unsupported(name, "mbarrier_try_wait_suspend_ns", mbarrier_try_wait_suspend_ns, None)
     if _region(_semantic) is not None:
@@ -110,7 +110,7 @@ def async_tasks(
     with _replaced(_semantic, "tlx_region", region):
         _body.emit()
     _check_tasks(name, region.tasks, builder.options.num_warps)
-    _merge(region.tasks, _semantic, _body)
+    _merge(region.tasks, alone, _semantic, _body)
 
 
 def _check_statements(body: Any, statements: Any) -> None:
@@ -156,10 +156,12 @@ def _check_tasks(name: str, tasks: list[_Task], num_warps: int) -> None:
         )
 
 
-def _merge(tasks: list[_Task], semantic: Any, body: Any) -> None:
+def _merge(tasks: list[_Task], exclusive: bool, semantic: Any, body: Any) -> None:
     builder = semantic.builder
     (default,) = (task for task in tasks if not task.num_warps)
     default.op.set_attr("tlx.target", builder.get_string_attr(target_of(semantic)))
+    if exclusive:
+        default.op.set_attr("tlx.exclusive", builder.get_int32_attr(1))
     facts = {"num_warps": builder.options.num_warps, "threads_per_warp": 32, "num_ctas": builder.options.num_ctas}
     for name, number in facts.items():
         default.op.set_attr(f"tlx.{name}", builder.get_int32_attr(number))

@@ -179,17 +179,20 @@ def async_descriptor_prefetch_tensor(
         desc: Tensor descriptor, of the host or of ``tl.make_tensor_descriptor``.
         offsets: Where the tile starts, one integer for each dimension.
         pred: Condition; does nothing when false.
-        eviction_policy: Only ``""``.
+        eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``, of the lines in the L2 cache.
 
     Raises:
         UserError: An argument is of the wrong kind.
     """
     name = "async_descriptor_prefetch_tensor"
     _descriptor(name, desc)
-    choice(name, "eviction_policy", eviction_policy, ("",))
+    # In the order of lib/IR/AsyncBuilders.cpp.
+    policies = ("", "evict_first", "evict_last")
+    policy = policies.index(choice(name, "eviction_policy", eviction_policy, policies))
     start = coordinates(name, offsets, len(desc.block_shape), _semantic)
     condition = predicate(name, pred, _semantic)
-    _semantic.builder.create_tlx_async_descriptor_prefetch([desc.handle, condition, *start])
+    builder = _semantic.builder
+    builder.create_tlx_async_descriptor_prefetch([desc.handle, condition, builder.get_int32(policy), *start])
 
 
 @op(targets=NVIDIA_TMA)

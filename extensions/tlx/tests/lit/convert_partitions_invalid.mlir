@@ -27,3 +27,19 @@ tt.func @call(%x: !tt.ptr<f32>) {
   } : (!tt.ptr<f32>) -> ()
   tt.return
 }
+
+// -----
+
+tt.func @exclusive() {
+  // expected-error @below {{expected no other block of tasks beside an exclusive one, got 1}}
+  ttg.warp_specialize() attributes {tlx.exclusive = 1 : i32, tlx.target = "cuda:90", tlx.num_warps = 4 : i32, tlx.threads_per_warp = 32 : i32, tlx.num_ctas = 1 : i32}
+  default {
+    ttg.warp_yield
+  } : () -> ()
+  // expected-note @below {{another one is here}}
+  ttg.warp_specialize() attributes {tlx.target = "cuda:90", tlx.num_warps = 4 : i32, tlx.threads_per_warp = 32 : i32, tlx.num_ctas = 1 : i32}
+  default {
+    ttg.warp_yield
+  } : () -> ()
+  tt.return
+}

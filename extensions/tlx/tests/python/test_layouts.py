@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 from triton.experimental.gluon.language import AutoLayout, BlockedLayout, SliceLayout
 
+from tritonext.errors import KernelError
 from tritonext.offline import TARGETS
 
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
@@ -115,3 +116,79 @@ def wrong(x, y, n, LAYOUT: tl.constexpr, PIN: tl.constexpr, DTYPE: tl.constexpr)
 def test_what_is_refused(refused, values, text):
     fine = {"LAYOUT": columns("cuda:90"), "PIN": True, "DTYPE": tl.float32}
     assert text in refused(wrong, SIGNATURE, **fine | values)
+
+
+@triton.jit
+def inspected(x, y, n, LAYOUT: tl.constexpr, WHAT: tl.constexpr):
+    o = offsets(64, 64)
+    value = tlx.require_layout(tl.load(x + o), LAYOUT)
+    slot = tlx.local_alloc((64, 64), tl.float32)[0]
+    other = tlx.local_alloc((64, 64), tl.float32, 2)
+    tlx.local_store(slot, value)
+    tlx.local_store(other[1], value)
+    if WHAT == "dump":
+        tlx.dump_layout(value)
+        tlx.dump_layout(slot)
+    if WHAT == "same":
+        tlx.assert_same_layout(value, LAYOUT)
+        tlx.assert_same_layout(slot, other[1])
+    if WHAT == "others":
+        tlx.assert_same_layout(value, tl.load(y + o))
+    if WHAT == "buffers":
+        tlx.assert_same_layout(slot, tlx.local_trans(other[0]))
+    if WHAT == "layout":
+        tlx.assert_same_layout(value, "rows")
+    if WHAT == "shape":
+        tlx.assert_same_layout(value, tl.load(y + offsets(64, 32)))
+    if WHAT == "kind":
+        tlx.assert_same_layout(value, slot)
+    if WHAT == "slots":
+        tlx.dump_layout(other)
+    if WHAT == "scalar":
+        tlx.dump_layout(n)
+    tl.store(y + o, tlx.local_load(slot) + tlx.local_load(other[1]))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_layouts_are_printed(compiled, capfd, target):
+    result = compiled(inspected, SIGNATURE, target, LAYOUT=columns(target), WHAT="dump")
+    assert "tlx." not in result.asm["ttgir"]
+    text = capfd.readouterr().err
+    lanes = "32, 1" if target.startswith("cuda") else "64, 1"
+    assert re.search(
+        r"test_layouts\.py:\d+:\d+: the layout of tensor<64x64xf32, .*> is #ttg.blocked<\{sizePerThread = \[4, 1\], "
+        rf"threadsPerWarp = \[{lanes}\].*, which is\n - register=1 -> \(1, 0\)",
+        text,
+    )
+    shared = "#ttg.nvmma_shared" if target.startswith("cuda") else "#ttg.swizzled_shared"
+    assert re.search(
+        rf"the layout of !ttg.memdesc<64x64xf32, .*> is {shared}.*, which is\n - offset=1 -> \(0, 1\)", text
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_layouts_that_are_the_same(compiled, target):
+    assert compiled(inspected, SIGNATURE, target, LAYOUT=columns(target), WHAT="same").asm["llir"]
+
+
+@pytest.mark.parametrize("what", ["others", "buffers"])
+def test_layouts_that_differ(compiled, what):
+    with pytest.raises(KernelError) as caught:
+        compiled(inspected, SIGNATURE, LAYOUT=columns("cuda:90"), WHAT=what)
+    message = str(caught.value)
+    assert re.search(r"expected the layout #ttg\.\w+<.*>, got #ttg\.\w+<", message)
+    assert "tlx.assert_same_layout(" in message
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("layout", "an argument is not a layout of registers\n  where: tlx.assert_same_layout, argument b"),
+        ("shape", "the two are unlike each other\n  where: tlx.assert_same_layout, argument b"),
+        ("kind", "the two are unlike each other\n  where: tlx.assert_same_layout, argument b"),
+        ("slots", "the buffer has slots\n  where: tlx.dump_layout, argument x"),
+        ("scalar", "an argument is not a tensor\n  where: tlx.dump_layout, argument x"),
+    ],
+)
+def test_what_has_no_layout(refused, what, text):
+    assert text in refused(inspected, SIGNATURE, LAYOUT=columns("cuda:90"), WHAT=what)

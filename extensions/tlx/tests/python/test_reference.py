@@ -40,7 +40,7 @@ def test_every_op_is_described_with_its_arguments():
     text = PAGE.read_text()
     for target in TARGETS:
         for name in tlx.supported_ops(target):
-            signature = re.search(rf"### `{name}`\n\n```python\n{name}\((.*)\)\n```\n", text)[1]
+            signature = re.search(rf"### `{name}`\n\n```text\n{name}\((.*)\)\n```\n", text)[1]
             parameters = inspect.signature(getattr(tlx, name).fn).parameters
             for argument in parameters:
                 assert argument.startswith("_") or re.search(rf"\b{argument}\b", signature), (name, argument)

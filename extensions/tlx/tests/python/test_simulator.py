@@ -704,6 +704,8 @@ def arguments_without_effect(x, out, LAYOUT: tl.constexpr):
     tlx.prefetch(x + tl.arange(0, 64), "L1")
     tlx.local_store(row, tl.load(x + tl.arange(0, 64)))
     value = tlx.require_layout(tlx.local_load(row, layout=LAYOUT), LAYOUT) + tlx.zeros((64,), tl.float32, LAYOUT)
+    tlx.dump_layout(value)
+    tlx.assert_same_layout(value, LAYOUT)
     tl.store(out + tl.arange(0, 64), tlx.release_layout(value))
     if tlx.get_fp8_format_name(tl.float8e5) == "e5m2":
         tl.store(out, 7.0)

@@ -7,6 +7,8 @@ import pytest
 import triton
 import triton.language as tl
 
+from tritonext.errors import KernelError
+
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
 
 TARGETS = ("cuda:90", "cuda:100")
@@ -245,7 +247,7 @@ def wrong(x, n, CASE: tl.constexpr):
     if CASE == "replica outside":
         tl.store(x, tlx.async_task_replica_id())
     if CASE == "exclusive":
-        with tlx.async_tasks(exclusive=True):
+        with tlx.async_tasks(exclusive=2):
             pass
     if CASE == "sync":
         with tlx.async_tasks(no_ending_cluster_sync=True):
@@ -342,7 +344,7 @@ TASK, TASKS = "async_task", "async_tasks"
         (wrong, "outside", 'with tlx.async_task("default"):', f"outside of a block of tasks\n  where: tlx.{TASK}\n"),
         (wrong, "called", "tlx.async_tasks()", "the op opens a block\n  where: op async_tasks\n"),
         (wrong, "replica outside", "tl.store(x, tlx", "no task is around\n  where: tlx.async_task_replica_id\n"),
-        (wrong, "exclusive", "with tlx.async_tasks(exc", f"not supported\n  where: tlx.{TASKS}, argument exclusive\n"),
+        (wrong, "exclusive", "with tlx.async_tasks(exc", f"no such value\n  where: tlx.{TASKS}, argument exclusive\n"),
         (wrong, "sync", "with tlx.async_tasks(no", f"tlx.{TASKS}, argument no_ending_cluster_sync\n"),
         (wrong, "suspend", "with tlx.async_tasks(mb", f"tlx.{TASKS}, argument mbarrier_try_wait_suspend_ns\n"),
         (wrong, "no default", "with tlx.async_tasks():", "a block of tasks has one default task"),
@@ -439,3 +441,34 @@ def calls(x, n):
 def test_a_function_that_is_not_inlined_is_an_error_in_a_task(refused_by_pass):
     error = refused_by_pass(calls, "x=*fp32, n=i32")
     assert "expected a function that is inlined into the task, got a call of" in error
+
+
+@triton.jit
+def alone(x, BLOCKS: tl.constexpr):
+    with tlx.async_tasks(exclusive=True):
+        with tlx.async_task("default"):
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=4):
+            tl.store(x + 1, 1.0)
+    if BLOCKS == 2:
+        with tlx.async_tasks():
+            with tlx.async_task("default"):
+                tl.store(x, 2.0)
+            with tlx.async_task(num_warps=4):
+                tl.store(x + 1, 2.0)
+
+
+@pytest.mark.parametrize("target", ["cuda:90", "cuda:100"])
+def test_an_exclusive_block_of_tasks(compiled, target):
+    text = compiled(alone, "x=*fp32:16", target, BLOCKS=1).asm["ttgir"]
+    assert text.count("ttg.warp_specialize(") == 1
+    assert "tlx." not in text
+
+
+def test_a_block_of_tasks_beside_an_exclusive_one(compiled):
+    with pytest.raises(KernelError) as caught:
+        compiled(alone, "x=*fp32:16", BLOCKS=2)
+    message = str(caught.value)
+    assert "expected no other block of tasks beside an exclusive one, got 1" in message
+    assert "another one is here" in message
+    assert message.count('with tlx.async_task("default"):') == 2

@@ -155,6 +155,19 @@ def test_tiles_are_prefetched(compiled, target):
 
 
 @triton.jit
+def kept_ahead(desc, POLICY: tl.constexpr):
+    tlx.async_descriptor_prefetch_tensor(desc, [0, 64], eviction_policy=POLICY)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("policy", ["evict_first", "evict_last"])
+def test_eviction_policy_reaches_the_prefetch(compiled, target, policy):
+    ptx = compiled(kept_ahead, "desc=tensordesc<fp16[64, 64]>", target, POLICY=policy).asm["ptx"]
+    assert f"createpolicy.fractional.L2::{policy}.b64 c, 1.0; @p cp.async.bulk.prefetch.tensor.2d.L2.global.tile" in ptx
+    assert re.search(r"tile\.L2::cache_hint \[%rd\d+, \{%r\d+, %r\d+\}\], c; }", ptx)
+
+
+@triton.jit
 def wrong(desc, out, x, n, CASE: tl.constexpr):
     tiles = tlx.local_alloc((64, 64), tl.float16, 2)
     small = tlx.local_alloc((32, 64), tl.float16, 1)
@@ -200,7 +213,7 @@ def wrong(desc, out, x, n, CASE: tl.constexpr):
     if CASE == "prefetch of no tile":
         tlx.async_descriptor_prefetch_tensor(desc, [0, 0, 0])
     if CASE == "policy of prefetch":
-        tlx.async_descriptor_prefetch_tensor(desc, [0, 0], eviction_policy="evict_last")
+        tlx.async_descriptor_prefetch_tensor(desc, [0, 0], eviction_policy="evict_normal")
     if CASE == "place":
         tlx.make_tensor_descriptor(x, x, [n, 64], [64, 1], [64, 64])
     if CASE == "pendings":
@@ -241,7 +254,13 @@ PREFETCH, MAKE = "async_descriptor_prefetch_tensor", "make_tensor_descriptor"
             "pointer",
         ),
         ("prefetch of no tile", "another number of offsets", f"{PREFETCH}, argument offsets", "2", "3"),
-        ("policy of prefetch", "no such value", f"{PREFETCH}, argument eviction_policy", "''", "'evict_last'"),
+        (
+            "policy of prefetch",
+            "no such value",
+            f"{PREFETCH}, argument eviction_policy",
+            "'evict_last'",
+            "'evict_normal'",
+        ),
         ("place", "no memory of a descriptor", f"{MAKE}, argument desc_ptr", "what tlx.allocate", "pointer"),
         ("pendings", "out of range", f"{WAIT}, argument pendings", "0 to 63", "-1"),
         ("run-time pendings", "not a constant integer", f"{WAIT}, argument pendings", "", "int32"),

@@ -33,7 +33,8 @@ void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<mlir::Value>
 /// -1, and the coordinates.
 void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
-/// Builds `tlx.async_descriptor_prefetch` of descriptor, predicate and the coordinates.
+/// Builds `tlx.async_descriptor_prefetch` of descriptor, predicate, eviction policy and the
+/// coordinates.
 void buildAsyncDescriptorPrefetch(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 /// Reads the special register that `values[1]` names.
@@ -86,6 +87,10 @@ void buildStoreDescriptor(TritonOpBuilder &builder, std::vector<mlir::Value> &va
 
 /// Builds `tlx.load_descriptor` of the slot `values[1]` and the type of `values[2]`.
 void buildLoadDescriptor(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.inspect_layout` of `values[1]` and, when there is a third value, another one. The
+/// layout to expect is that of the op `values[3]`, which is erased.
+void buildInspectLayout(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 /// Builds `tlx.require_layout` of `values[1]`; Python sets the layout.
 void buildRequireLayout(TritonOpBuilder &builder, std::vector<mlir::Value> &values);

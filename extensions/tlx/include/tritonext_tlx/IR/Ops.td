@@ -89,7 +89,8 @@ def Tlx_AsyncDescriptorPrefetchOp : Tlx_Op<"async_descriptor_prefetch"> {
   let arguments = (ins
     TT_TensorDescType:$desc,
     Variadic<I32>:$coord,
-    I1:$pred
+    I1:$pred,
+    DefaultValuedAttr<StrAttr, "\"\"">:$policy
   );
   let assemblyFormat = "$desc `[` $coord `]` `,` $pred attr-dict `:` qualified(type($desc))";
 }
@@ -119,6 +120,19 @@ def Tlx_RequireLayoutOp : Tlx_Op<"require_layout", [Pure, AllTypesMatch<["src", 
   let arguments = (ins TT_Tensor:$src, AnyAttr:$layout);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = "$src attr-dict `:` type($src)";
+}
+
+def Tlx_InspectLayoutOp : Tlx_Op<"inspect_layout"> {
+  let summary = "print a layout, or compare it with another one, when it is final";
+  let description = [{
+    Compares the layout of `value` with that of `other`, or with `expected`, and prints it when there is neither.
+  }];
+  let arguments = (ins
+    AnyTypeOf<[TT_Tensor, TTG_MemDescType]>:$value,
+    Optional<AnyTypeOf<[TT_Tensor, TTG_MemDescType]>>:$other,
+    OptionalAttr<AnyAttr>:$expected
+  );
+  let assemblyFormat = "$value (`,` $other^)? attr-dict `:` type($value) (`,` type($other)^)?";
 }
 
 // A storage is an integer in the IR, which carries the identity of its op through functions and their inlining.

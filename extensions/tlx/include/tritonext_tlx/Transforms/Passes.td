@@ -148,4 +148,13 @@ def FreeRequiredLayoutsPass : Pass<"tlx-free-required-layouts", "::mlir::ModuleO
   }];
 }
 
+def InspectLayoutsPass : Pass<"tlx-inspect-layouts", "::mlir::ModuleOp"> {
+  let summary = "Print and compare layouts";
+  let description = [{
+    Prints the layouts that the kernel wants to see, and compares those that it expects to be the same, when all passes
+    that choose layouts have run. Conversions that stand in front of this op only are looked through. Layouts that differ
+    as functions from registers, lanes and warps to elements are an error.
+  }];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD

@@ -241,8 +241,6 @@ class Runtime:
         no_ending_cluster_sync: Any = False,
         mbarrier_try_wait_suspend_ns: Any = None,
     ) -> _Tasks:
-        if plain(exclusive):
-            raise self.unsupported("tlx.async_tasks(exclusive=True)")
         if self.machine.actor.replica is not None:
             raise UserError("a block of tasks stands in another one", where=self.here())
         return _Tasks(self, names, self.here())
