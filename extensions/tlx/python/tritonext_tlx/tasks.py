@@ -21,6 +21,10 @@ __all__ = ["async_task", "async_task_replica_id", "async_tasks", "get_bufidx_pha
 # 1024 threads; the warps of tasks are given out, and their registers set, in groups of four.
 _WARPS = 32
 _GROUP = 4
+_THREADS = 32
+# CUDA C++ Programming Guide, technical specifications: 32-bit registers of a block. PTX ISA, setmaxnreg: the least.
+_REGISTERS = 64 * 1024
+_LEAST_REGISTERS = 24
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ def async_tasks(
     region = _Region(builder.get_insertion_block().id())
     with _replaced(_semantic, "tlx_region", region):
         _body.emit()
-    _check_tasks(name, region.tasks, builder.options.num_warps)
+    _check_tasks(name, region.tasks, builder.options.num_warps, builder.options.maxnreg)
     _merge(region.tasks, alone, _semantic, _body)
 
 
@@ -128,7 +132,7 @@ def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _check_tasks(name: str, tasks: list[_Task], num_warps: int) -> None:
+def _check_tasks(name: str, tasks: list[_Task], num_warps: int, maximum: int | None) -> None:
     others = [task for task in tasks if task.num_warps]
     if len(tasks) - len(others) != 1:
         raise refuse(
@@ -153,6 +157,36 @@ def _check_tasks(name: str, tasks: list[_Task], num_warps: int) -> None:
             "num_regs",
             expected="all tasks but the default one, or none",
             found=f"{len(others) - len(missing)} of {len(others)}",
+        )
+    if others and not missing:
+        _check_registers(name, others, num_warps, maximum)
+
+
+def _check_registers(name: str, others: list[_Task], num_warps: int, maximum: int | None) -> None:
+    """Refuse registers that leave the default task too few.
+
+    Stock Triton then drops all of them. It gives registers to groups of four warps, the tasks of more warps first, and
+    the default task gets what is left.
+    """
+    ordered = sorted(others, key=lambda task: -task.num_warps)
+    warps = [task.registers for task in ordered for _ in range(task.num_warps)]
+    groups = [max(warps[at : at + _GROUP]) for at in range(0, len(warps), _GROUP)]
+    total = num_warps + _GROUP * len(groups)
+    each = (maximum or _REGISTERS // (total * _THREADS)) // 8 * 8
+    left = (each * total - _GROUP * sum(groups)) // num_warps // 8 * 8
+    if left < _LEAST_REGISTERS:
+        raise refuse(
+            name,
+            "the registers of the tasks do not fit",
+            "num_regs",
+            expected=f"at least {_LEAST_REGISTERS} left for each thread of the default task, "
+            f"of {each * total * _THREADS} in all",
+            found=left,
+            details=[
+                f"{task.num_warps} warps of {task.registers} registers: {task.num_warps * _THREADS * task.registers}"
+                for task in others
+            ],
+            hint="give the tasks fewer registers or warps",
         )
 
 

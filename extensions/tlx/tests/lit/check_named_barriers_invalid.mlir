@@ -28,3 +28,25 @@ tt.func @tasks() {
   } : () -> ()
   tt.return
 }
+
+// -----
+
+tt.func @too_few_threads() {
+  ttg.warp_specialize() attributes {tlx.num_warps = 4 : i32}
+  default {
+    %id = arith.constant 9 : i32
+    %threads = arith.constant 256 : i32
+    // expected-error @below {{expected 256 threads to come to named barrier 9, got 192 in all tasks that use it with that number}}
+    // expected-note @below {{pass the threads of all tasks that wait or arrive, 32 for each warp}}
+    llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%id, %threads) : (i32, i32) -> ()
+    ttg.warp_yield
+  }
+  partition0() num_warps(2) {
+    %id = arith.constant 9 : i32
+    %threads = arith.constant 256 : i32
+    // expected-note @below {{used here too}}
+    llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%id, %threads) : (i32, i32) -> ()
+    ttg.warp_return
+  } : () -> ()
+  tt.return
+}

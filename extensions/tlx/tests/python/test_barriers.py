@@ -22,7 +22,7 @@ def ring(x, n):
     empty = tlx.alloc_barriers(num_barriers=3, arrive_count=2)
     for i in range(n):
         tlx.barrier_wait(empty[i % 3], 1, pred=i > 3)
-        tlx.barrier_expect_bytes(full[i % 3], 4096, pred=i > 1)
+        tlx.barrier_arrive(full[i % 3], pred=i > 1)
         take(full, i % 3, i & 1)
         tlx.barrier_wait(full[0], i == 2)
         tlx.barrier_arrive(empty[i % 3], 2)
@@ -36,8 +36,7 @@ def test_barriers_become_mbarriers(compiled, target):
     ptx = result.asm["ptx"]
     assert re.findall(r"mbarrier\.init\.shared::cta\.b64 \[%r\d+\], (\d)", ptx) == ["1"] * 3 + ["2"] * 3
     assert ptx.count("mbarrier.try_wait.parity") == 3
-    assert len(re.findall(r"@%p\d+ mbarrier\.arrive\.expect_tx\.shared::cta\.b64 _, \[%r\d+\], 4096", ptx)) == 1
-    assert re.findall(r"mbarrier\.arrive\.shared::cta\.b64 _, \[%r\d+\](?:, (\d))?;", ptx) == ["2", ""]
+    assert re.findall(r"mbarrier\.arrive\.shared::cta\.b64 _, \[%r\d+\](?:, (\d))?;", ptx) == ["", "2", ""]
     # A phase that is a comparison is 0 or 1, and not -1.
     text = result.asm["ttgir"]
     assert "arith.extui" in text
@@ -51,6 +50,22 @@ def test_barriers_end_with_the_kernel(compiled, target):
     ptx = compiled(ring, "x=*fp32, n=i32", target).asm["ptx"]
     assert ptx.count("mbarrier.inval") == 6
     assert ptx.index("mbarrier.inval") > ptx.rindex("mbarrier.arrive")
+
+
+@triton.jit
+def announced(desc, n):
+    tile = tlx.local_alloc((32, 64), tl.float16, 1)
+    full = tlx.alloc_barriers(1)
+    for i in range(n):
+        tlx.barrier_expect_bytes(full[0], 4096, pred=i > 1)
+        tlx.async_descriptor_load(desc, tile[0], [i * 32, 0], full[0], pred=i > 1)
+        tlx.barrier_wait(full[0], i & 1, pred=i > 1)
+
+
+@pytest.mark.parametrize("target", TMA_TARGETS)
+def test_bytes_are_announced_by_an_arrival(compiled, target):
+    ptx = compiled(announced, "desc=tensordesc<fp16[32, 64]>, n=i32", target).asm["ptx"]
+    assert len(re.findall(r"@%p\d+ mbarrier\.arrive\.expect_tx\.shared::cta\.b64 _, \[%r\d+\], 4096", ptx)) == 1
 
 
 @triton.jit
@@ -98,6 +113,7 @@ def alone(x, n):
     barriers = tlx.alloc_barriers(1)
     tlx.barrier_wait(barriers[0], True)
     tlx.barrier_wait(barriers[n], 0)
+    tlx.barrier_arrive(barriers[n])
     tl.store(x, 1.0)
 
 

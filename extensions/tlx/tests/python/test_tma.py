@@ -123,6 +123,7 @@ def vector(desc, n):
     full = tlx.alloc_barriers(1)
     tlx.barrier_expect_bytes(full[0], 1024)
     tlx.async_descriptor_load(desc, line[0], [n], full[0])
+    tlx.barrier_wait(full[0], 0)
 
 
 NVMMA_1D = tl.constexpr(NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1))

@@ -102,10 +102,44 @@ def LowerDescriptorCopiesPass : Pass<"tlx-lower-descriptor-copies", "::mlir::Mod
 }
 
 def CheckNamedBarriersPass : Pass<"tlx-check-named-barriers", "::mlir::ModuleOp"> {
-  let summary = "Refuse named barriers that the compiler uses itself";
+  let summary = "Refuse named barriers that the compiler uses itself, or that never complete";
   let description = [{
     Hardware has 16 named barriers for a block. Triton takes 0, and in a kernel with tasks 1 and one from 2 on for each
-    task but the default one. A kernel that waits at one of those would wait with the wrong threads.
+    task but the default one. A kernel that waits at one of those would wait with the wrong threads. A barrier that wants
+    more threads than all tasks that use it have is an error too.
+  }];
+}
+
+def CheckBarriersPass : Pass<"tlx-check-barriers", "::mlir::ModuleOp"> {
+  let summary = "Refuse barriers whose phases cannot complete, or that nobody waits for";
+  let description = [{
+    Looks at all that a kernel does with each array of barriers, in all tasks: waits without an arrival and arrivals
+    without a wait; arrivals that cannot add up to those of a phase, or that surely exceed them; announced bytes that
+    differ from those of the copies on the barrier. What it reports is wrong on every run. A barrier that is used in ways
+    it does not understand, such as from another block of the cluster, is left alone.
+  }];
+}
+
+def CheckBufferReadsPass : Pass<"tlx-check-buffer-reads", "::mlir::ModuleOp"> {
+  let summary = "Refuse reads of a buffer for whose copy nobody waited";
+  let description = [{
+    Follows each copy through its block to the first read of the same slot, counting groups on the way, and looks for any
+    wait when a buffer is filled by copies alone.
+  }];
+}
+
+def CheckSlotsPass : Pass<"tlx-check-slots", "::mlir::ModuleOp"> {
+  let summary = "Refuse slots out of range that only simplification shows";
+  let description = [{
+    The op refuses constants that are out of range. Here functions are inlined and arithmetic is folded, and the bounds of
+    loops are known.
+  }];
+}
+
+def CheckSharedMemoryPass : Pass<"tlx-check-shared-memory", "::mlir::ModuleOp"> {
+  let summary = "Refuse kernels that need more shared memory than a block can have";
+  let description = [{
+    Runs behind the allocation of shared memory, and shows which buffer got what. Stock Triton finds out at the launch.
   }];
 }
 

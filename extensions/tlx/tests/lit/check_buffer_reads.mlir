@@ -1,0 +1,101 @@
+// RUN: %opt %s --pass tlx-check-buffer-reads | FileCheck %s
+
+// CHECK-LABEL: @counted
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @counted(%p: tensor<128x!tt.ptr<f32>, #blocked>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<2x128xf32, #bar, #smem, mutable>
+  %a = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %b = ttg.memdesc_index %ring[%c1] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %ta = ttg.async_copy_global_to_local %p, %a : tensor<128x!tt.ptr<f32>, #blocked> -> <128xf32, #bar, #smem, mutable>
+  %g11 = ttg.async_commit_group
+  %tb = ttg.async_copy_global_to_local %p, %b : tensor<128x!tt.ptr<f32>, #blocked> -> <128xf32, #bar, #smem, mutable>
+  %g12 = ttg.async_commit_group
+  %w13 = ttg.async_wait {num = 1 : i32}
+  %l14 = ttg.local_load %a : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// Another slot, and one that is not known.
+// CHECK-LABEL: @others
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @others(%p: tensor<128x!tt.ptr<f32>, #blocked>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<2x128xf32, #bar, #smem, mutable>
+  %a = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %b = ttg.memdesc_index %ring[%c1] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %ta = ttg.async_copy_global_to_local %p, %a : tensor<128x!tt.ptr<f32>, #blocked> -> <128xf32, #bar, #smem, mutable>
+  %l15 = ttg.local_load %b : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+  %s = ttg.memdesc_index %ring[%n] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %l16 = ttg.local_load %s : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+  %g17 = ttg.async_commit_group
+  %w18 = ttg.async_wait {num = 0 : i32}
+  %l19 = ttg.local_load %a : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// Groups of a loop are not counted.
+// CHECK-LABEL: @looped
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @looped(%p: tensor<128x!tt.ptr<f32>, #blocked>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<2x128xf32, #bar, #smem, mutable>
+  %a = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %b = ttg.memdesc_index %ring[%c1] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %ta = ttg.async_copy_global_to_local %p, %a : tensor<128x!tt.ptr<f32>, #blocked> -> <128xf32, #bar, #smem, mutable>
+  %g20 = ttg.async_commit_group
+  scf.for %i = %c0 to %n step %c1 : i32 {
+  %g21 = ttg.async_commit_group
+  }
+  %w22 = ttg.async_wait {num = 2 : i32}
+  %l23 = ttg.local_load %a : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// The kernel writes the buffer itself too.
+// CHECK-LABEL: @stored
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @stored(%p: tensor<128x!tt.ptr<f32>, #blocked>, %v: tensor<128xf32, #blocked>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<2x128xf32, #bar, #smem, mutable>
+  %a = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %b = ttg.memdesc_index %ring[%c1] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  ttg.local_store %v, %b : tensor<128xf32, #blocked> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %l24 = ttg.local_load %b : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+  %ta = ttg.async_copy_global_to_local %p, %a : tensor<128x!tt.ptr<f32>, #blocked> -> <128xf32, #bar, #smem, mutable>
+  tt.return
+}
+}

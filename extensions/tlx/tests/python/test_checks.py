@@ -1,0 +1,354 @@
+"""Mistakes that only the whole kernel shows: each is an error at its line, with what to do."""
+
+import inspect
+import re
+
+import pytest
+import triton
+import triton.language as tl
+
+from tritonext.errors import KernelError
+
+tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
+
+POINTERS = "x=*fp32:16, y=*fp32:16, n=i32:16"
+DESCRIPTOR = "desc=tensordesc<fp16[64, 64]>, y=*fp16:16, n=i32"
+
+
+@triton.jit
+def slots(x, y, n, CASE: tl.constexpr):
+    at = tl.arange(0, 128)
+    ring = tlx.local_alloc((128,), tl.float32, 3)
+    tlx.local_store(ring[0], tl.load(x + at))
+    if CASE == "folded":
+        step = tl.full((), 1, tl.int32)
+        tl.store(y + at, tlx.local_load(ring[step + 2]))
+    if CASE == "loop":
+        for i in range(4):
+            tl.store(y + i * 128 + at, tlx.local_load(ring[i]))
+
+
+@triton.jit
+def groups(x, y, n, CASE: tl.constexpr):
+    at = tl.arange(0, 128)
+    ring = tlx.local_alloc((128,), tl.float32, 2)
+    if CASE == "no wait":
+        for i in range(n):
+            tlx.async_load(x + i * 128 + at, ring[i % 2])
+            tlx.async_load_commit_group()
+            tl.store(y + i * 128 + at, tlx.local_load(ring[(i + 1) % 2]))
+    if CASE == "wait behind":
+        tlx.async_load(x + at, ring[0])
+        tlx.async_load_commit_group()
+        tl.store(y + at, tlx.local_load(ring[0]))
+        tlx.async_load_wait_group(0)
+    if CASE == "wait for too few":
+        tlx.async_load(x + at, ring[0])
+        tlx.async_load_commit_group()
+        tlx.async_load_wait_group(1)
+        tl.store(y + at, tlx.local_load(ring[0]))
+    if CASE == "no group":
+        tlx.async_load(x + at, ring[0])
+        tlx.async_load_wait_group(0)  # of nothing
+        tl.store(y + at, tlx.local_load(ring[0]))
+
+
+@triton.jit
+def transfers(desc, y, n, CASE: tl.constexpr):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tile = tlx.local_alloc((64, 64), tl.float16, 1)
+    full = tlx.alloc_barriers(1)
+    if CASE != "no bytes":
+        tlx.barrier_expect_bytes(full[0], 4096 if CASE == "bytes" else 8192)
+    tlx.async_descriptor_load(desc, tile[0], [0, 0], full[0])
+    if CASE != "no wait" and CASE != "late wait":
+        tlx.barrier_wait(full[0], 0)
+    tl.store(y + o, tlx.local_load(tile[0]))
+    if CASE == "late wait":
+        tlx.barrier_wait(full[0], 0)
+
+
+@triton.jit
+def arrivals(x, y, n, COUNT: tl.constexpr, REPLICAS: tl.constexpr, ARRIVE: tl.constexpr, WAIT: tl.constexpr):
+    done = tlx.alloc_barriers(1, arrive_count=COUNT)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            if WAIT:
+                tlx.barrier_wait(done[0], 0)
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=1, replicate=REPLICAS):
+            if ARRIVE:
+                tlx.barrier_arrive(done[0], ARRIVE)
+            tl.store(y + tlx.async_task_replica_id(), 1.0)
+
+
+@triton.jit
+def never_freed(desc, y, n):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    full = tlx.alloc_barriers(2)
+    empty = tlx.alloc_barriers(2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(n):
+                slot, phase = tlx.get_bufidx_phase(i, 2)
+                tlx.barrier_wait(full[slot], phase)
+                tl.store(y + i * 4096 + o, tlx.local_load(tiles[slot]))
+        with tlx.async_task(num_warps=1):
+            for i in range(n):
+                slot, phase = tlx.get_bufidx_phase(i, 2)
+                tlx.barrier_wait(empty[slot], phase ^ 1)
+                tlx.barrier_expect_bytes(full[slot], 8192)
+                tlx.async_descriptor_load(desc, tiles[slot], [i * 64, 0], full[slot])
+
+
+@triton.jit
+def named(x, y, n, THREADS: tl.constexpr):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.named_barrier_wait(9, THREADS)
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=2):
+            tlx.named_barrier_arrive(9, THREADS)
+            tl.store(y, 1.0)
+
+
+@triton.jit
+def large(x, y, n, SLOTS: tl.constexpr):
+    at = tl.arange(0, 64)[:, None] * 128 + tl.arange(0, 128)[None, :]
+    tiles = tlx.local_alloc((64, 128), tl.float32, SLOTS)
+    edge = tlx.local_alloc((64, 128), tl.float32, 1)
+    tlx.local_store(edge[0], tl.load(x + at))
+    for i in range(n):
+        tlx.local_store(tiles[i % SLOTS], tl.load(x + i + at))
+        tl.store(y + at, tlx.local_load(tiles[(i + 1) % SLOTS]) + tlx.local_load(edge[0]))
+
+
+@triton.jit
+def greedy(x, y, n, REGISTERS: tl.constexpr):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=4, num_regs=REGISTERS, replicate=2):
+            tl.store(y, 1.0)
+
+
+def line_of(kernel, text):
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return next(first + at for at, line in enumerate(lines) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "constants", "line", "message", "remedy"),
+    [
+        (
+            slots,
+            POINTERS,
+            {"CASE": "folded"},
+            "ring[step + 2]",
+            "expected a slot from 0 to 2, got 3",
+            "modulo the number",
+        ),
+        (
+            slots,
+            POINTERS,
+            {"CASE": "loop"},
+            "tlx.local_load(ring[i])",
+            "expected a slot from 0 to 2, got 3 in the last iteration of the loop",
+            "take the number modulo the number of slots",
+        ),
+        (
+            groups,
+            POINTERS,
+            {"CASE": "no wait"},
+            "ring[(i + 1) % 2]",
+            "expected a wait for the copies into the buffer, got none in the whole kernel",
+            "tlx.async_load_wait_group before the read",
+        ),
+        (
+            groups,
+            POINTERS,
+            {"CASE": "wait behind"},
+            "tl.store(y + at, tlx.local_load(ring[0]))",
+            "expected a wait for the copy before its buffer is read, got none",
+            "tlx.async_load_wait_group before the read",
+        ),
+        (
+            groups,
+            POINTERS,
+            {"CASE": "wait for too few"},
+            "tlx.async_load_wait_group(1)",
+            "expected a wait that covers the copy, got one that leaves 1 groups where 0 are newer",
+            "call tlx.async_load_wait_group(0)",
+        ),
+        (
+            groups,
+            POINTERS,
+            {"CASE": "no group"},
+            "tlx.async_load_wait_group(0)  # of nothing",
+            "expected a wait that covers the copy, got one before the copy is in a group",
+            "call tlx.async_load_commit_group between the copy and the wait",
+        ),
+        (
+            transfers,
+            DESCRIPTOR,
+            {"CASE": "late wait"},
+            "tl.store(y + o",
+            "expected a wait for the copy before its buffer is read, got none",
+            "call tlx.barrier_wait on the barrier of the copy",
+        ),
+        (
+            transfers,
+            DESCRIPTOR,
+            {"CASE": "no wait"},
+            "tlx.async_descriptor_load(",
+            "expected a wait for the barrier, got none in the whole kernel",
+            "call tlx.barrier_wait before the buffer is read",
+        ),
+        (
+            transfers,
+            DESCRIPTOR,
+            {"CASE": "no bytes"},
+            "tlx.barrier_wait(full[0], 0)",
+            "expected an arrival at the barrier, got none in the whole kernel",
+            "announce the bytes of the copies with tlx.barrier_expect_bytes",
+        ),
+        (
+            transfers,
+            DESCRIPTOR,
+            {"CASE": "bytes"},
+            "tlx.barrier_expect_bytes(",
+            "expected 8192 bytes to be announced, those of the copies here, got 4096",
+            "pass the bytes of all copies",
+        ),
+        (
+            arrivals,
+            POINTERS,
+            {"COUNT": 1, "REPLICAS": 1, "ARRIVE": 0, "WAIT": True},
+            "tlx.barrier_wait(done[0], 0)",
+            "expected an arrival at the barrier, got none in the whole kernel",
+            "call tlx.barrier_arrive where the phase ends",
+        ),
+        (
+            never_freed,
+            DESCRIPTOR,
+            {},
+            "tlx.barrier_wait(empty[slot], phase ^ 1)",
+            "expected an arrival at the barrier, got none in the whole kernel",
+            "call tlx.barrier_arrive where the phase ends",
+        ),
+        (
+            arrivals,
+            POINTERS,
+            {"COUNT": 1, "REPLICAS": 1, "ARRIVE": 1, "WAIT": False},
+            "tlx.barrier_arrive(done[0], ARRIVE)",
+            "expected a wait for the barrier, got none in the whole kernel",
+            "call tlx.barrier_wait, or leave the arrivals out",
+        ),
+        (
+            arrivals,
+            POINTERS,
+            {"COUNT": 3, "REPLICAS": 2, "ARRIVE": 1, "WAIT": True},
+            "tlx.barrier_wait(done[0], 0)",
+            "expected 3 arrivals to complete the phase, got at most 2 in the whole kernel",
+            "the sum over the tasks and replicas that arrive",
+        ),
+        (
+            arrivals,
+            POINTERS,
+            {"COUNT": 3, "REPLICAS": 2, "ARRIVE": 2, "WAIT": True},
+            "tlx.alloc_barriers(1, arrive_count=COUNT)",
+            "expected arrivals that add up to the 3 of the barrier, got only multiples of 2",
+            "the sum over the tasks and replicas that arrive",
+        ),
+        (
+            arrivals,
+            POINTERS,
+            {"COUNT": 1, "REPLICAS": 2, "ARRIVE": 1, "WAIT": True},
+            "tlx.alloc_barriers(1, arrive_count=COUNT)",
+            "expected at most 1 arrivals in the first phase, got 2 from tasks that do not wait for each other",
+            "the sum over the tasks and replicas that arrive",
+        ),
+        (
+            named,
+            POINTERS,
+            {"THREADS": 256},
+            "tlx.named_barrier_wait(9, THREADS)",
+            "expected 256 threads to come to named barrier 9, got 192 in all tasks that use it with that number",
+            "pass the threads of all tasks that wait or arrive",
+        ),
+        (
+            large,
+            POINTERS,
+            {"SLOTS": 8},
+            "tiles = tlx.local_alloc(",
+            "expected at most 232448 bytes of shared memory, got 294912",
+            "use smaller tiles or fewer slots",
+        ),
+    ],
+)
+def test_mistake_is_an_error_at_its_line(refused_by_pass, kernel, signature, constants, line, message, remedy):
+    text = refused_by_pass(kernel, signature, **constants)
+    assert text.startswith(message)
+    assert f"where: {__file__}:{line_of(kernel, line)}:" in text
+    assert re.search(rf"\n  hint: .*{re.escape(remedy)}", text)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "constants"),
+    [
+        (transfers, DESCRIPTOR, {"CASE": "right"}),
+        (arrivals, POINTERS, {"COUNT": 2, "REPLICAS": 2, "ARRIVE": 1, "WAIT": True}),
+        (arrivals, POINTERS, {"COUNT": 4, "REPLICAS": 2, "ARRIVE": 2, "WAIT": True}),
+        (named, POINTERS, {"THREADS": 192}),
+        (large, POINTERS, {"SLOTS": 6}),
+        (greedy, POINTERS, {"REGISTERS": 232}),
+    ],
+)
+def test_the_same_kernels_without_the_mistake_compile(compiled, kernel, signature, constants):
+    assert compiled(kernel, signature, **constants).asm["cubin"]
+
+
+def test_buffers_are_listed_when_shared_memory_is_short(compiled):
+    with pytest.raises(KernelError) as caught:
+        compiled(large, POINTERS, SLOTS=8)
+    error = caught.value
+    assert isinstance(error, triton.runtime.errors.OutOfResources)
+    assert (error.name, error.required, error.limit) == ("shared memory", 294912, 232448)
+    first, second = (line_of(large, text) for text in ("tiles = ", "edge = "))
+    assert f"\n  262144 bytes at 0: tiles, 8x64x128 of f32, line {first}\n" in str(error)
+    assert f"\n  32768 bytes at 262144: edge, 1x64x128 of f32, line {second}\n" in str(error)
+
+
+@pytest.mark.parametrize(("target", "limit"), [("cuda:80", 166912), ("cuda:100", 232448), ("hip:gfx942", 65536)])
+def test_limits_of_targets(compiled, target, limit):
+    with pytest.raises(KernelError, match=f"expected at most {limit} bytes of shared memory, got 294912"):
+        compiled(large, POINTERS, target, SLOTS=8)
+
+
+def test_an_autotuner_passes_over_too_many_slots(device):
+    tuned = triton.autotune([triton.Config({"SLOTS": slots}) for slots in (8, 4)], key=[])(triton.jit(large.fn))
+    with pytest.raises(triton.runtime.errors.OutOfResources):
+        tuned.fn.warmup(*device, 4, SLOTS=8, grid=(1,))
+    assert tuned.fn.warmup(*device, 4, SLOTS=4, grid=(1,)).asm["cubin"]
+
+
+@pytest.fixture
+def device():
+    from tritonext.testing import fake_driver
+
+    with fake_driver.active("cuda:90"):
+        yield fake_driver.Array("fp32"), fake_driver.Array("fp32")
+
+
+def test_registers_that_leave_the_default_task_none(refused, compiled):
+    text = refused(greedy, POINTERS, REGISTERS=248)
+    excerpt, _, reason = text.partition("^")
+    assert "with tlx.async_tasks():" in excerpt.rstrip().splitlines()[-1]
+    assert "the registers of the tasks do not fit\n  where: tlx.async_tasks, argument num_regs" in reason
+    assert "expected: at least 24 left for each thread of the default task, of 64512 in all" in reason
+    assert "found: 8" in reason
+    assert reason.count("4 warps of 248 registers: 31744") == 2
+    # What is accepted is what the compiler keeps.
+    ptx = compiled(greedy, POINTERS, REGISTERS=240).asm["ptx"]
+    assert {"240", "24"} <= set(re.findall(r"setmaxnreg\.\w+\.sync\.aligned\.u32 \t?(\d+)", ptx))
