@@ -137,3 +137,11 @@ def docs(session: nox.Session) -> None:
     """Write the generated parts of README.md and docs/reference/; `-- --check` only compares."""
     session.install(*workspace.requirements("docs"))
     session.run("python", "ci/docs.py", *session.posargs)
+
+
+@compiling_session(name="tlx-fuzz")
+def tlx_fuzz(session: nox.Session) -> None:
+    """Compile and simulate 2,000 random TLX programs; takes about an hour on two cores."""
+    python = shared(session, "test")
+    python("ci/build.py", "tlx", "--install")
+    python("extensions/tlx/tests/fuzz/run.py", *session.posargs)

@@ -209,9 +209,13 @@ class Builder(interpreter.InterpreterBuilder):
         if not kind.is_ptr() and kind.is_fp8():
             raise self.unsupported(f"{op.__name__} of {kind}")
         if kind != tl.bfloat16:
-            return super().binary_op(lhs, rhs, op)
+            result = super().binary_op(lhs, rhs, op)
+            # The interpreter leaves the type of the operands on a comparison, and a splat converts to that.
+            return TensorHandle(result.data, tl.int1) if result.data.dtype == np.bool_ else result
         output = op(widen(lhs.data, kind), widen(rhs.data, kind))
-        return TensorHandle(output if output.dtype == np.bool_ else bfloat16_bits(output), kind)
+        if output.dtype == np.bool_:
+            return TensorHandle(output, tl.int1)
+        return TensorHandle(bfloat16_bits(output), kind)
 
     def unary_op(self, arg, op):
         kind = arg.dtype.scalar

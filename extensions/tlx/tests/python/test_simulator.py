@@ -47,6 +47,22 @@ def test_a_pipelined_gemm(seed):
     assert report.shared_bytes == 4 * 2 * 32 * (64 + 128)
 
 
+@triton.jit
+def mixed_mask(x, y, n, limit):
+    at = tl.arange(0, 8)[:, None] * 8 + tl.arange(0, 8)[None, :]
+    for i in range(n):
+        tl.store(y + at, tl.load(x + at, mask=(at >= 4) & (i < limit), other=-1.0), mask=(n > i) & (at < 60))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_comparison_of_scalars_masks_a_tensor(dtype):
+    x, y = random(8, 8, dtype=dtype), np.zeros((8, 8), dtype)
+    simulate(mixed_mask, (1,), x, y, 1, 1)
+    expected = x.copy().reshape(-1)
+    expected[:4], expected[60:] = -1, 0
+    np.testing.assert_array_equal(y.reshape(-1), expected)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_gemm_of_tasks(seed):
     m, n, k = 136, 72, 72
