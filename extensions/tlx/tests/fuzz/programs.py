@@ -264,7 +264,7 @@ def _tile_load(author: _Author) -> None:
 
 
 def _product(author: _Author) -> None:
-    rows, columns = author.shape
+    rows, _ = author.shape
     if author.program.dtype != "float16" or rows % 64 or author.budget:
         return
     author.budget = 1
