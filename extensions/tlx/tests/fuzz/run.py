@@ -2,9 +2,9 @@
 
 python run.py --count 2000
 
-Each program is compiled for cuda:90 and simulated. It may work, or end in a typed error; the simulator may find a mistake.
-What no program may do is crash or hang the compiler, end in a bare error, or compute other numbers than its reference.
-Programs run in worker processes, so that a crash costs one program.
+Each program is compiled for cuda:90 and simulated. It may work, or end in a typed error; the simulator may find a
+mistake. What no program may do is crash or hang the compiler, end in a bare error, or compute other numbers than its
+reference. Programs run in worker processes, so that a crash costs one program.
 """
 
 from __future__ import annotations

@@ -494,7 +494,7 @@ def divides(x, DIVISOR: tl.constexpr):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_failure_of_python_names_the_line(seed):
-    text = found(simulator.KernelError, divides, zeros(1), DIVISOR=0, seed=seed)
+    text = found(simulator.ExecutionError, divides, zeros(1), DIVISOR=0, seed=seed)
     assert line_of(divides, "1 // DIVISOR") in text
     assert "ZeroDivisionError" in text
 

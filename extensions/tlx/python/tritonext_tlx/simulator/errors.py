@@ -8,8 +8,8 @@ __all__ = [
     "BarrierMisuse",
     "ByteCountMismatch",
     "Deadlock",
+    "ExecutionError",
     "Finding",
-    "KernelError",
     "Leak",
     "MissingFence",
     "OutOfRange",
@@ -65,7 +65,7 @@ class Leak(Finding):
     """A kernel ends while asynchronous operations go on that nobody has waited for."""
 
 
-class KernelError(UserError):
+class ExecutionError(UserError):
     """A kernel fails for another reason; the error behind it is the cause."""
 
 

@@ -24,7 +24,7 @@ from tritonext.errors import TritonextError, UserError
 from tritonext.interpret import Builder, Comparison, bfloat16_bits, interpreted, scalar, widen
 from tritonext.language import op_name
 
-from .errors import KernelError, UnsupportedOperation
+from .errors import ExecutionError, UnsupportedOperation
 from .machine import Machine, Site
 from .memory import GlobalMemory
 from .operations import Operations, Pipeline
@@ -178,7 +178,7 @@ class Runtime:
         except (TritonextError, Abandoned):
             raise
         except Exception as error:
-            raise KernelError(
+            raise ExecutionError(
                 "the kernel fails", where=_line_of(error), found=f"{type(error).__name__}: {error or 'no message'}"
             ) from error
 
