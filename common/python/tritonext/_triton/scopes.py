@@ -57,6 +57,10 @@ class Body:
         with code_generator.enter_sub_region(self._generator):
             self._generator.visit_compound_statement(self._node.body)
 
+    def inline(self) -> None:
+        """Build the body at the insertion point as if no ``with`` stood around it: what it assigns stays assigned."""
+        self._generator.visit_compound_statement(self._node.body)
+
     def error(self, message: str, statement: ast.stmt | None = None) -> Exception:
         """Return an error at ``statement``, or at the ``with`` statement itself."""
         return CompilationError(self._generator.jit_fn.src, statement or self._node, message)

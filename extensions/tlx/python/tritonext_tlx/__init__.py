@@ -6,6 +6,7 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 import tritonext
 
 from .aliasing import reuse_group, reuse_group_type, storage_alias_spec
+from .amd import buffer_load, buffer_load_to_local, buffer_store, warp_pipeline_stage
 from .barrier import (
     alloc_barriers,
     alloc_warp_barrier,
@@ -20,6 +21,7 @@ from .barrier import (
     named_barrier_arrive,
     named_barrier_wait,
 )
+from .clc import CLCPipelineContext, CLCPipelineContextType, clc_consumer, clc_create_context, clc_producer
 from .cluster import (
     cluster_barrier,
     cluster_cta_rank,
@@ -42,6 +44,7 @@ from .memory import (
     local_trans,
     local_view,
 )
+from .mma5 import async_dot_scaled, tcgen05_commit
 from .passes import pipeline
 from .pipelining import alloc_pipeline, async_pipeline, pipeline_stage
 from .report import report
@@ -52,6 +55,7 @@ from .tasks import (
     async_tasks,
     get_bufidx_phase,
 )
+from .tmem import subslice, tmem_copy
 from .tma import (
     allocate_tensor_descriptor,
     async_descriptor_load,
@@ -74,6 +78,8 @@ from .utility import (
 )
 
 __all__ = [
+    "CLCPipelineContext",
+    "CLCPipelineContextType",
     "alloc_barriers",
     "alloc_pipeline",
     "alloc_warp_barrier",
@@ -84,6 +90,7 @@ __all__ = [
     "async_descriptor_store",
     "async_descriptor_store_wait",
     "async_dot",
+    "async_dot_scaled",
     "async_dot_wait",
     "async_load",
     "async_load_commit_group",
@@ -97,8 +104,14 @@ __all__ = [
     "barrier_arrive",
     "barrier_expect_bytes",
     "barrier_wait",
+    "buffer_load",
+    "buffer_load_to_local",
+    "buffer_store",
     "buffered_tensor",
     "buffered_tensor_type",
+    "clc_consumer",
+    "clc_create_context",
+    "clc_producer",
     "clock64",
     "cluster_barrier",
     "cluster_cta_rank",
@@ -140,10 +153,14 @@ __all__ = [
     "stoch_round",
     "storage_alias_spec",
     "storage_kind",
+    "subslice",
     "supported_ops",
+    "tcgen05_commit",
     "tensor_descriptor_ptr",
     "thread_id",
+    "tmem_copy",
     "vote_ballot_sync",
+    "warp_pipeline_stage",
     "zeros",
 ]
 

@@ -39,7 +39,7 @@ def choice(name: str, argument: str, value: Any, allowed: tuple) -> Any:
     return found
 
 
-def predicate(name: str, value: Any, semantic: Any) -> Any:
+def predicate(name: str, value: Any, semantic: Any, argument: str = "pred") -> Any:
     """Return the handle of an optional condition; None means true.
 
     Raises:
@@ -47,7 +47,7 @@ def predicate(name: str, value: Any, semantic: Any) -> Any:
     """
     condition = constant(value)
     if isinstance(condition, tl.tensor) and condition.type.is_block():
-        raise refuse(name, "a condition is not a scalar", "pred", expected="a scalar", found=condition.type)
+        raise refuse(name, "a condition is not a scalar", argument, expected="a scalar", found=condition.type)
     return semantic.cast(semantic.to_tensor(True if condition is None else condition), tl.int1).handle
 
 

@@ -179,6 +179,13 @@ def _clusters(grid: Any, blocks: int) -> Any:
 @functools.cache
 def _launched_as(blocks: int) -> tritonext.use:
     def cubin(inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
+        if "clusterlaunchcontrol.try_cancel" in source:
+            raise UserError(
+                "each block of a cluster would ask for work of its own, and get that of a whole cluster",
+                where=OPTION,
+                found=f"{OPTION}=({blocks}, 1, 1) for a kernel with tlx.clc_producer",
+                hint="launch it without clusters",
+            )
         binary = inner(source, metadata)
         # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an index
         # and tensors of its own.

@@ -13,7 +13,7 @@ from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, unsupported
 from .barrier import require_barrier
-from .definition import ASYNC_COPY, NVIDIA, NVIDIA_TMA, constant, integer, op, refuse, scalar, target_of, tensor
+from .definition import AMD, ASYNC_COPY, NVIDIA, NVIDIA_TMA, constant, integer, op, refuse, scalar, target_of, tensor
 from .types import async_token, buffered_tensor, require_buffer
 
 __all__ = ["async_load", "async_load_commit_group", "async_load_wait_group", "async_store", "prefetch"]
@@ -36,11 +36,10 @@ _BULK_BYTES = 16
 
 
 @op(
-    targets=ASYNC_COPY,
     arguments=dict.fromkeys(_BULK, NVIDIA_TMA),
     values={
         "eviction_policy": ("other than evict_normal", NVIDIA_TMA),
-        "other": ("other than 0", ("hip:gfx950",)),
+        "other": ("other than 0", AMD),
     },
 )
 def async_load(
@@ -60,6 +59,9 @@ def async_load(
 
     The copy belongs to the group that the next :func:`async_load_commit_group` closes. Nobody may read the slot before
     a wait has covered that group.
+
+    Threads of gfx942 copy through registers: there the copy is over when the call returns, and groups have nothing left
+    to wait for.
 
     With ``bulk`` one thread starts one copy (PTX ISA, cp.async.bulk), which belongs to no group: it brings its bytes to
     ``barrier``, which :func:`barrier_expect_bytes` told of them.
@@ -123,6 +125,11 @@ def async_load(
     other = _fill(name, mask, other, pointers, _semantic)
     policy = _cache_policy(name, cache_modifier, eviction_policy, _semantic)
     builder = typed_builder(_semantic)
+    if target_of(_semantic) not in ASYNC_COPY:
+        modifier = constant(cache_modifier) or ""
+        value = tl.load(pointers, mask, other, cache_modifier=modifier, _semantic=_semantic)
+        typed_builder(_semantic).create_local_store(result.handle, value.handle)
+        return async_token()
     builder.create_async_copy_global_to_local(
         result.handle,
         pointers.handle,
@@ -257,9 +264,11 @@ def _check_tokens(name: str, tokens: Any) -> None:
             )
 
 
-@op(targets=ASYNC_COPY)
+@op()
 def async_load_commit_group(tokens: Any = None, _semantic: Any = None) -> async_token:
     """Close the group of all copies started since the last group; an empty group counts too.
+
+    On gfx942 no copy is left to be in a group: see :func:`async_load`.
 
     Args:
         tokens: Tokens of the copies, for readers of the kernel.
@@ -268,13 +277,16 @@ def async_load_commit_group(tokens: Any = None, _semantic: Any = None) -> async_
         UserError: ``tokens`` are none.
     """
     _check_tokens("async_load_commit_group", tokens)
-    typed_builder(_semantic).create_async_commit_group()
+    if target_of(_semantic) in ASYNC_COPY:
+        typed_builder(_semantic).create_async_commit_group()
     return async_token()
 
 
-@op(targets=ASYNC_COPY)
+@op()
 def async_load_wait_group(pendings: Any, tokens: Any = None, _semantic: Any = None) -> async_token:
     """Wait until at most ``pendings`` of the closed groups are still being copied.
+
+    On gfx942 none is: see :func:`async_load`.
 
     Args:
         pendings: How many of the newest groups may go on, a constant.
@@ -285,7 +297,9 @@ def async_load_wait_group(pendings: Any, tokens: Any = None, _semantic: Any = No
     """
     name = "async_load_wait_group"
     _check_tokens(name, tokens)
-    typed_builder(_semantic).create_async_wait_group(integer(name, "pendings", pendings, least=0))
+    count = integer(name, "pendings", pendings, least=0)
+    if target_of(_semantic) in ASYNC_COPY:
+        typed_builder(_semantic).create_async_wait_group(count)
     return async_token()
 
 

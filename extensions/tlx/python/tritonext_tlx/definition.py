@@ -19,6 +19,8 @@ from tritonext.errors import UserError
 
 __all__ = [
     "ALL",
+    "AMD",
+    "AMD_ASYNC",
     "ASYNC_COPY",
     "BLACKWELL",
     "HOPPER",
@@ -52,7 +54,13 @@ HOPPER = ("cuda:90",)
 BLACKWELL = ("cuda:100",)
 """Targets with tensor memory and stochastic rounding."""
 
-ASYNC_COPY = (*NVIDIA, "hip:gfx950")
+AMD = ("hip:gfx942", "hip:gfx950")
+"""Targets of the HIP backend."""
+
+AMD_ASYNC = ("hip:gfx950",)
+"""Targets of the HIP backend that copy 16 bytes from global to shared memory without registers."""
+
+ASYNC_COPY = (*NVIDIA, *AMD_ASYNC)
 """Targets whose threads copy from global to shared memory without registers."""
 
 

@@ -9,10 +9,12 @@ from triton.experimental.gluon.language import NVMMASharedLayout
 
 from tritonext.language import typed_builder
 
+from . import mma5
 from ._arguments import choice, unsupported
-from .definition import HOPPER, constant, integer, op, refuse, tensor
+from .definition import BLACKWELL, HOPPER, constant, integer, op, refuse, target_of, tensor
+from .memory import local_load
 from .tasks import warps_here
-from .types import buffered_tensor, require_buffer
+from .types import buffered_tensor, require_buffer, storage_kind
 
 __all__ = ["async_dot", "async_dot_wait"]
 
@@ -30,7 +32,7 @@ _K_BITS = 256
 _PRECISIONS = ("tf32", "ieee")
 
 
-@op(targets=HOPPER)
+@op()
 def async_dot(
     A: Any,
     B: Any,
@@ -43,51 +45,69 @@ def async_dot(
     input_precision: Any = None,
     out_dtype: Any = tl.float32,
     _semantic: Any = None,
-) -> tl.tensor:
-    """Start ``A @ B + acc`` on the tensor cores of a warp group, and return the accumulator it will write.
+) -> tl.tensor | buffered_tensor:
+    """Start ``A @ B + acc`` on the tensor cores, and return the accumulator it will write.
 
-    Wait with :func:`async_dot_wait` before anything else uses that, and before a slot that is read is written again.
+    Where the accumulator is a tensor, wait with :func:`async_dot_wait` before anything else uses it, and before a slot
+    that is read is written again. On Hopper the product goes on meanwhile (``wgmma``); on other targets, whose products
+    of registers do not, it is that of ``tl.dot``, over when the call returns.
+
+    Where the accumulator is in tensor memory, which Blackwell has (``tcgen05.mma``), the product arrives at
+    ``mBarriers`` when it is over: wait for one of them before anything else uses the accumulator or writes the operands.
+    Without barriers the call waits itself, unless ``force_async`` leaves that to :func:`tcgen05_commit`. Products that
+    one task starts on one accumulator come in order.
 
     Args:
-        A: One slot of shape M x K, or a tensor in registers; M a multiple of 64.
+        A: One slot of shape M x K, or a tensor in registers where the accumulator is one; M a multiple of 64. For an
+            accumulator in tensor memory M is 64 or 128, and the slot may be in tensor memory.
         B: One slot of shape K x N; N a multiple of 8.
-        acc: The accumulator of shape M x N; zeros when None.
+        acc: The accumulator of shape M x N: a tensor, one slot in tensor memory, or None for a tensor of zeros.
         use_acc: Whether to add ``acc``; a scalar or a constant.
-        pred: Only None: warp-group MMA has no predicate.
-        mBarriers: Only none: warp-group MMA ends at a wait, and signals no barrier.
-        two_ctas: Only False: warp-group MMA belongs to one block.
-        force_async: Either value. Products of warp groups never wait by themselves.
+        pred: Condition; does nothing when false. For accumulators in tensor memory.
+        mBarriers: Barriers to arrive at, once each. For accumulators in tensor memory.
+        two_ctas: Not supported: one product of two blocks.
+        force_async: Whether the call does not wait although it has no barriers. A product that writes registers never
+            waits for itself where it can go on.
         input_precision: ``"tf32"`` for operands of 32-bit floats.
         out_dtype: Type of the accumulator when ``acc`` is None.
 
     Raises:
         UserError: The hardware has no such product.
+
+    Source: PTX ISA, wgmma.mma_async and tcgen05.mma.
     """
     name = "async_dot"
-    unsupported(name, "pred", pred, None, hint="warp-group MMA has no predicate; put the product into an if statement")
-    unsupported(
-        name,
-        "mBarriers",
-        tuple(constant(mBarriers) or ()),
-        (),
-        hint="warp-group MMA signals no barrier; arrive at it behind tlx.async_dot_wait",
-    )
-    unsupported(name, "two_ctas", two_ctas, False, hint="warp-group MMA belongs to one block; pairs are of Blackwell")
+    accumulator = constant(acc)
+    if isinstance(accumulator, buffered_tensor) and accumulator.type.storage is storage_kind.tmem:
+        return mma5.product(
+            A, B, accumulator, use_acc, pred, mBarriers, two_ctas, force_async, input_precision, _semantic
+        )
+    target = target_of(_semantic)
+    _check_unused(name, target, pred, mBarriers, two_ctas)
     choice(name, "force_async", force_async, (False, True))
+    # Those that read slots as they are.
+    direct = target in (*HOPPER, *BLACKWELL)
     if isinstance(A, buffered_tensor):
         left = require_buffer(name, "A", A, slots=False).type
-        _check_layout(name, "A", left)
         dtype, shape_a = left.element_ty, left.shape
     else:
-        value = tensor(name, "A", A)
+        left, value = None, tensor(name, "A", A)
         dtype, shape_a = value.dtype, [int(size) for size in value.shape]
     right = require_buffer(name, "B", B, slots=False).type
-    _check_layout(name, "B", right)
-    shape = _check_operands(name, dtype, shape_a, right.element_ty, right.shape, _semantic)
-    if dtype.primitive_bitwidth != 16:
-        _check_major(name, A, B, dtype)
+    if direct:
+        for argument, kind in (("A", left), ("B", right)):
+            if kind is not None:
+                _check_layout(name, argument, kind)
+    shape = _check_operands(name, dtype, shape_a, right.element_ty, right.shape)
+    if direct:
+        _check_warps(name, _semantic)
+        if target in BLACKWELL and shape[1] % 16:
+            raise refuse(
+                name, "the tensor cores have no such N", "B", expected="a multiple of 16", found=shape[1]
+            )
+        if dtype.primitive_bitwidth != 16:
+            _check_major(name, A, B, dtype)
 
-    accumulator = constant(acc)
     if accumulator is None:
         kind = constant(out_dtype)
         _check_accumulator(name, "out_dtype", dtype, kind)
@@ -98,6 +118,9 @@ def async_dot(
         if found != shape:
             raise refuse(name, "the accumulator has another shape", "acc", expected=tuple(shape), found=tuple(found))
         _check_accumulator(name, "acc", dtype, accumulator.dtype)
+    precision = _precision(name, input_precision, dtype)
+    if not direct:
+        return _synchronous(A, B, accumulator, constant(use_acc), precision, _semantic)
 
     operands = [A.handle, B.handle, accumulator.handle]
     flag = constant(use_acc)
@@ -105,12 +128,36 @@ def async_dot(
         operands.append(_semantic.cast(_semantic.to_tensor(flag), tl.int1).handle)
     handle = _semantic.builder.create_tlx_async_dot(operands)
     builder = typed_builder(_semantic)
-    handle.set_attr("inputPrecision", builder.get_string_attr(_precision(name, input_precision, dtype)))
+    handle.set_attr("inputPrecision", builder.get_string_attr(precision))
     if dtype.is_fp8():
         # Not cut to K: at a limit that K reaches, stock Triton adds partial sums to the accumulator, used or not.
         limit = _semantic.builder.options.max_num_imprecise_acc_default
         handle.set_attr("maxNumImpreciseAcc", builder.get_int32_attr(limit))
     return tl.tensor(handle, accumulator.type)
+
+
+def _check_unused(name: str, target: str, pred: Any, mBarriers: Any, two_ctas: Any) -> None:
+    """Refuse what products of registers have not."""
+    hopper = target in HOPPER
+    other = "this is for an accumulator in tensor memory"
+    hint = "warp-group MMA has no predicate; put the product into an if statement" if hopper else other
+    unsupported(name, "pred", pred, None, hint=hint)
+    hint = "warp-group MMA signals no barrier; arrive at it behind tlx.async_dot_wait" if hopper else other
+    unsupported(name, "mBarriers", tuple(constant(mBarriers) or ()), (), hint=hint)
+    hint = "warp-group MMA belongs to one block; pairs are of Blackwell" if hopper else None
+    unsupported(name, "two_ctas", two_ctas, False, hint=hint)
+
+
+def _synchronous(A: Any, B: Any, acc: tl.tensor, use_acc: Any, precision: str, semantic: Any) -> tl.tensor:
+    """Return the product where none of registers goes on: that of the language, of the same operands."""
+    left, right = (local_load(item, _semantic=semantic) if isinstance(item, buffered_tensor) else item for item in (A, B))
+    if use_acc is not None:
+        flag = semantic.cast(semantic.to_tensor(use_acc), tl.int1)
+        acc = semantic.where(flag, acc, semantic.full(acc.shape, 0, acc.dtype))
+    # More precision than asked for where the hardware has no less.
+    allowed = semantic.builder.options.allowed_dot_input_precisions
+    precision = precision if precision in allowed else "ieee"
+    return tl.dot(left, right, acc, input_precision=precision, out_dtype=acc.dtype, _semantic=semantic)
 
 
 def _check_layout(name: str, argument: str, kind: Any) -> None:
@@ -126,7 +173,7 @@ def _check_layout(name: str, argument: str, kind: Any) -> None:
 
 
 def _check_operands(
-    name: str, dtype: tl.dtype, shape_a: list[int], other: tl.dtype, shape_b: list[int], semantic: Any
+    name: str, dtype: tl.dtype, shape_a: list[int], other: tl.dtype, shape_b: list[int]
 ) -> list[int]:
     """Check types and sizes, and return the shape of the accumulator."""
     if dtype not in _ACCUMULATORS:
@@ -146,10 +193,13 @@ def _check_operands(
             raise refuse(
                 name, f"the tensor cores have no such {letter}", argument, expected=f"a multiple of {step}", found=size
             )
+    return [m, n]
+
+
+def _check_warps(name: str, semantic: Any) -> None:
     warps = warps_here(semantic)
     if warps % 4:
         raise refuse(name, "a warp group has 4 warps", expected="num_warps a multiple of 4", found=warps)
-    return [m, n]
 
 
 def _check_major(name: str, a: Any, b: Any, dtype: tl.dtype) -> None:
@@ -198,19 +248,26 @@ def _precision(name: str, value: Any, dtype: tl.dtype) -> str:
     return "tf32"
 
 
-@op(targets=HOPPER)
+@op()
 def async_dot_wait(pendings: Any, inp: Any, _semantic: Any = None) -> tl.tensor:
     """Wait until at most ``pendings`` of the products started by this warp group are unfinished.
 
+    Where products of registers are over when they are started, so is everything that this could wait for.
+
     Args:
         pendings: How many of the newest may go on, a constant.
-        inp: The accumulator that :func:`async_dot` returned; use the result in its place.
+        inp: The accumulator that :func:`async_dot` returned, a tensor; use the result in its place.
 
     Raises:
         UserError: An argument is of the wrong kind.
     """
     name = "async_dot_wait"
     count = integer(name, "pendings", pendings, least=0)
+    if isinstance(inp, buffered_tensor) and inp.type.storage is storage_kind.tmem:
+        hint = "give tlx.async_dot mBarriers and wait for one with tlx.barrier_wait"
+        raise refuse(name, "barriers tell of the end of this product", "inp", expected="a tensor", found=inp, hint=hint)
     value = tensor(name, "inp", inp)
+    if target_of(_semantic) not in HOPPER:
+        return value
     (handle,) = typed_builder(_semantic).create_warpgroup_mma_wait([value.handle], count)
     return tl.tensor(handle, value.type)

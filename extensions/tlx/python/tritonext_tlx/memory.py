@@ -13,13 +13,15 @@ from triton.experimental.gluon.language import (
     SharedLinearLayout,
     SwizzledSharedLayout,
 )
+from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryScalesLayout
 
 from tritonext.language import typed_builder
 
+from . import tmem
 from ._arguments import choice
 from .aliasing import alias_spec
 from .barrier import barrier_at, mbarrier
-from .definition import constant, integer, integers, op, refuse, scalar, target_of, tensor
+from .definition import AMD_ASYNC, constant, integer, integers, op, refuse, scalar, target_of, tensor
 from .layouts import required
 from .types import (
     alignment_of,
@@ -52,7 +54,9 @@ def _wrap(handle: Any, dtype: tl.dtype, shape: list[int], num: int, layout: Any,
 
 
 def _descriptor(builder: Any, dtype: tl.dtype, shape: list[int], layout: Any, alloc: list[int]) -> Any:
-    return builder.get_shared_mem_desc_ty(dtype.to_ir(builder), shape, layout._to_ir(builder), alloc)
+    in_tensor_memory = isinstance(layout, tmem.LAYOUTS)
+    make = builder.get_tensor_mem_desc_ty if in_tensor_memory else builder.get_shared_mem_desc_ty
+    return make(dtype.to_ir(builder), shape, layout._to_ir(builder), alloc)
 
 
 def _check_shape(name: str, argument: str, shape: list[int]) -> None:
@@ -98,7 +102,7 @@ def local_alloc(
     reuse: Any = None,
     _semantic: Any = None,
 ) -> buffered_tensor:
-    """Allocate ``num`` equal buffers in shared memory.
+    """Allocate ``num`` equal buffers in shared memory, or in tensor memory on Blackwell.
 
     They live until the kernel ends; use ``buffer[i]`` to get one of them.
 
@@ -106,10 +110,13 @@ def local_alloc(
         shape: Shape of one, a tuple of powers of two.
         dtype: Type of the elements.
         num: How many.
-        storage: ``tlx.storage_kind.smem``.
-        layout: A shared layout of ``triton.experimental.gluon.language``; chosen from shape and type when None.
-        reuse: Instead of new memory, that of a :func:`storage_alias_spec`, or of a buffer from its start. What is
-            stored to one of the buffers overwrites the others.
+        storage: ``tlx.storage_kind.smem`` or ``tlx.storage_kind.tmem``. Tensor memory has buffers of 64 or 128 rows,
+            of elements of 16 or 32 bits or of 8-bit floats; those of ``tl.int8`` and ``tl.uint8`` hold the scales of
+            :func:`async_dot_scaled`.
+        layout: A shared layout of ``triton.experimental.gluon.language``, or one for tensor memory of
+            ``triton.experimental.gluon.language.nvidia.blackwell``; chosen from shape and type when None.
+        reuse: Instead of new memory, that of a :func:`storage_alias_spec`, which tensor memory has none of, or of a
+            buffer from its start. What is stored to one of the buffers overwrites the others.
 
     Raises:
         UserError: An argument is not a constant of the right kind.
@@ -123,24 +130,21 @@ def local_alloc(
     _check_shape(name, "shape", sizes)
     element = _check_dtype(name, dtype)
     count = integer(name, "num", num, least=1)
-    if constant(storage) is not storage_kind.smem:
-        raise refuse(
-            name,
-            "the storage cannot be allocated",
-            "storage",
-            expected="tlx.storage_kind.smem",
-            found=constant(storage),
-        )
     chosen = constant(layout)
-    if chosen is None:
+    if choice(name, "storage", storage, tuple(storage_kind)) is storage_kind.tmem:
+        chosen = tmem.layout_of(name, sizes, element, count, chosen, target_of(_semantic))
+    elif chosen is None:
         chosen = default_layout(sizes, element, target_of(_semantic))
     else:
         chosen = _check_layout(name, chosen, len(sizes))
     builder = typed_builder(_semantic)
-    whole = [count, *sizes]
+    # Stock has no scales in tensor memory with slots, so a view of the only one changes nothing.
+    whole = sizes if isinstance(chosen, TensorMemoryScalesLayout) else [count, *sizes]
     descriptor = _descriptor(builder, element, whole, chosen, whole)
     base = constant(reuse)
-    if base is None or isinstance(base, alias_spec):
+    if isinstance(chosen, tmem.LAYOUTS):
+        handle = tmem.allocate(name, builder, descriptor, (sizes, element, count, chosen), base)
+    elif base is None or isinstance(base, alias_spec):
         handle = builder.create_local_alloc(descriptor)
         if base is not None:
             _semantic.builder.create_tlx_alias_storage([base.handle, handle])
@@ -185,11 +189,13 @@ def local_view(local_allocated_buffers: Any, buffer_idx: Any, _semantic: Any = N
     name = "local_view"
     if isinstance(local_allocated_buffers, mbarrier):
         return barrier_at(local_allocated_buffers, buffer_idx, _semantic)
-    kind = require_buffer(name, "local_allocated_buffers", local_allocated_buffers, slots=True).type
+    kind = require_buffer(name, "local_allocated_buffers", local_allocated_buffers, slots=True, storage=None).type
     at = constant(buffer_idx)
     if isinstance(at, int) and not 0 <= at < kind.num:
         raise refuse(name, "the slot is out of range", "buffer_idx", expected=f"0 to {kind.num - 1}", found=at)
     number = scalar(name, "buffer_idx", buffer_idx, _semantic)
+    if isinstance(kind.layout, TensorMemoryScalesLayout):
+        return _wrap(local_allocated_buffers.handle, kind.element_ty, kind.shape, 0, kind.layout, kind.shape)
     builder = typed_builder(_semantic)
     result = _descriptor(builder, kind.element_ty, kind.shape, kind.layout, kind.shape)
     handle = builder.create_memdesc_index(result, local_allocated_buffers.handle, number.handle)
@@ -209,7 +215,7 @@ def local_slice(buffer: Any, offset: Any, shape: Any, _semantic: Any = None) -> 
         UserError: The part leaves the slot, or an argument is of the wrong kind.
     """
     name = "local_slice"
-    kind = require_buffer(name, "buffer", buffer, slots=False).type
+    kind = require_buffer(name, "buffer", buffer, slots=False, storage=None).type
     offsets, sizes = integers(name, "offset", offset), integers(name, "shape", shape)
     _check_shape(name, "shape", sizes)
     for argument, values in (("offset", offsets), ("shape", sizes)):
@@ -238,6 +244,12 @@ def local_slice(buffer: Any, offset: Any, shape: Any, _semantic: Any = None) -> 
                 expected=f"a multiple of {size} in dimension {dimension}",
                 found=start,
             )
+    if kind.storage is storage_kind.tmem:
+        if sizes[0] != kind.shape[0]:
+            raise refuse(
+                name, "tensor memory is sliced along its columns only", "shape", expected=kind.shape[0], found=sizes[0]
+            )
+        return tmem.columns(buffer, offsets[1], sizes[1], _semantic)
     builder = typed_builder(_semantic)
     result = _descriptor(builder, kind.element_ty, sizes, kind.layout, kind.alloc_shape)
     handle = builder.create_memdesc_subslice(result, buffer.handle, offsets)
@@ -333,7 +345,7 @@ def local_reinterpret(
     """
     name = "local_reinterpret"
     choice(name, "pin", pin, (True, False))
-    kind = require_buffer(name, "src", src, slots=False).type
+    kind = require_buffer(name, "src", src, slots=False, storage=None).type
     element = _check_dtype(name, dtype)
     sizes = list(kind.shape) if constant(shape) is None else integers(name, "shape", shape)
     _check_shape(name, "shape", sizes)
@@ -347,11 +359,14 @@ def local_reinterpret(
             found=f"{size} of {element} in the shape {tuple(sizes)}",
         )
     chosen = constant(layout)
-    if chosen is None:
+    if kind.storage is storage_kind.tmem:
+        chosen = tmem.layout_of(name, sizes, element, 1, chosen, target_of(_semantic))
+    elif chosen is None:
         chosen = default_layout(sizes, element, target_of(_semantic))
     else:
         chosen = _check_layout(name, chosen, len(sizes))
-    _check_alignment(name, "src", kind, chosen)
+    if kind.storage is storage_kind.smem:
+        _check_alignment(name, "src", kind, chosen)
     builder = typed_builder(_semantic)
     handle = builder.create_memdesc_reinterpret(_descriptor(builder, element, sizes, chosen, sizes), src.handle)
     return _wrap(handle, element, sizes, 0, chosen, sizes)
@@ -378,7 +393,7 @@ def local_load(
     rematerialize_coordinates_group: Any = None,
     _semantic: Any = None,
 ) -> tl.tensor:
-    """Load a slot, or a view of one, into registers. It waits for no asynchronous copy.
+    """Load a slot, or a view of one, into registers. It waits for no asynchronous copy or product.
 
     Args:
         src: One slot.
@@ -392,11 +407,17 @@ def local_load(
         UserError: An argument is of the wrong kind.
     """
     name = "local_load"
-    kind = require_buffer(name, "src", src, slots=False).type
+    kind = require_buffer(name, "src", src, slots=False, storage=None).type
     _check_token(name, token)
+    if kind.storage is storage_kind.tmem:
+        value = tmem.load(name, src, _semantic)
+        return value if constant(layout) is None else required(name, value, layout, _semantic)
     builder = typed_builder(_semantic)
     result = tl.block_type(kind.element_ty, kind.shape)
     handle = builder.create_local_load(result.to_ir(builder), src.handle)
+    if target_of(_semantic) in AMD_ASYNC:
+        # The kernel waits for copies itself; LLVM would wait for all of them in front of each load.
+        handle.set_attr("ttg.amdg.syncedViaAsyncWait", builder.get_bool_attr(True))
     value = tl.tensor(handle, result)
     return value if constant(layout) is None else required(name, value, layout, _semantic)
 
@@ -421,8 +442,11 @@ def local_store(dst: Any, src: Any, _semantic: Any = None) -> None:
         UserError: Shape or type differ, or an argument is of the wrong kind.
     """
     name = "local_store"
-    kind = require_buffer(name, "dst", dst, slots=False).type
+    kind = require_buffer(name, "dst", dst, slots=False, storage=None).type
     _check_like(name, "src", tensor(name, "src", src), kind.shape, kind.element_ty)
+    if kind.storage is storage_kind.tmem:
+        tmem.store(name, dst, src, _semantic)
+        return
     typed_builder(_semantic).create_local_store(dst.handle, src.handle)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import triton.language as tl
 from triton.experimental.gluon.language import NVMMASharedLayout, SwizzledSharedLayout
+from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryLayout, TensorMemoryScalesLayout
 from triton.language.core import base_type, base_value, builtin
 
 from .definition import refuse
@@ -29,7 +30,8 @@ class buffered_tensor_type(base_type):
         element_ty: Type of the elements.
         shape: Shape of one slot.
         num: Number of slots; 0 for one slot and for views of one.
-        layout: Layout in shared memory, as a shared layout of ``triton.experimental.gluon.language``.
+        layout: Layout in shared memory, as a shared layout of ``triton.experimental.gluon.language``, or in tensor
+            memory, as one of ``triton.experimental.gluon.language.nvidia.blackwell``.
         alloc_shape: Shape of the allocation that a slice is part of.
     """
 
@@ -48,6 +50,12 @@ class buffered_tensor_type(base_type):
     def slot_bytes(self) -> int:
         """Number of bytes of one slot."""
         return math.prod(self.shape) * self.element_ty.primitive_bitwidth // 8
+
+    @property
+    def storage(self) -> storage_kind:
+        """Where the buffer lives."""
+        in_tensor_memory = isinstance(self.layout, TensorMemoryLayout | TensorMemoryScalesLayout)
+        return storage_kind.tmem if in_tensor_memory else storage_kind.smem
 
     def _key(self) -> tuple:
         return (self.element_ty, tuple(self.shape), self.num, self.layout, tuple(self.alloc_shape))
@@ -151,6 +159,9 @@ def default_layout(shape: list[int], dtype: tl.dtype, target: str) -> Any:
     """
     rank = len(shape)
     width = dtype.primitive_bitwidth
+    if target == "cuda:100" and rank > 3 and width == 8:
+        # Scales of products, which are read without a swizzle.
+        return NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=8, rank=rank)
     if target.startswith("cuda") and rank > 1 and width in (8, 16, 32, 64):
         layout = NVMMASharedLayout.get_default_for(shape, dtype)
         if layout.swizzle_byte_width:
@@ -163,7 +174,14 @@ def alignment_of(layout: Any) -> int:
     return 8 * layout.swizzle_byte_width if isinstance(layout, NVMMASharedLayout) else getattr(layout, "alignment", 16)
 
 
-def require_buffer(name: str, argument: str, value: Any, *, slots: bool | None = None) -> buffered_tensor:
+def require_buffer(
+    name: str,
+    argument: str,
+    value: Any,
+    *,
+    slots: bool | None = None,
+    storage: storage_kind | None = storage_kind.smem,
+) -> buffered_tensor:
     """Return an argument that is a buffer.
 
     Args:
@@ -171,6 +189,7 @@ def require_buffer(name: str, argument: str, value: Any, *, slots: bool | None =
         argument: The argument.
         value: Its value.
         slots: True when it must have slots, False when it must be one slot, None when either will do.
+        storage: Where it must live, None when anywhere will do.
 
     Raises:
         UserError: It is none of that kind.
@@ -178,6 +197,9 @@ def require_buffer(name: str, argument: str, value: Any, *, slots: bool | None =
     if not isinstance(value, buffered_tensor):
         found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(value)
         raise refuse(name, "an argument is not a buffer", argument, expected="a buffer of tlx.local_alloc", found=found)
+    if storage not in (None, value.type.storage):
+        expected = f"a buffer of tlx.local_alloc in {storage}"
+        raise refuse(name, "the buffer is in another memory", argument, expected=expected, found=value.type.storage)
     if slots is True and not value.type.num:
         raise refuse(name, "the buffer is one slot already", argument, expected="a buffer with slots", found=value)
     if slots is False and value.type.num:

@@ -130,31 +130,6 @@ def test_prefetch(compiled, target, level):
     assert "prefetch.global.L2" in ptx
 
 
-@triton.jit
-def copies(x, y, n):
-    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
-    tlx.async_load(x + o, tlx.local_alloc((64, 64), tl.float16)[0])
-
-
-@triton.jit
-def commits(x, y, n):
-    tlx.async_load_commit_group()
-
-
-@triton.jit
-def waits(x, y, n):
-    tlx.async_load_wait_group(0)
-
-
-@pytest.mark.parametrize(("kernel", "op"), [(copies, "async_load"), (commits, "async_load_commit_group")])
-def test_targets_without_asynchronous_copies(refused, kernel, op):
-    text = refused(kernel, SIGNATURE, "hip:gfx942")
-    assert (
-        f"the target lacks this operation\n  where: tlx.{op}\n"
-        "  expected: cuda:80, cuda:90, cuda:100, hip:gfx950\n  found: hip:gfx942"
-    ) in text
-
-
 @pytest.mark.parametrize("target", TARGETS[3:])
 def test_targets_without_prefetch(refused, target):
     assert "the target lacks this operation\n  where: tlx.prefetch" in refused(warms, SIGNATURE, target, LEVEL="L2")

@@ -194,20 +194,33 @@ def test_example_runs_without_a_gpu(capsys):
     assert re.search(r"MMA in the loop +4\n", out)
 
 
-@pytest.mark.parametrize("target", [target for target in TARGETS if target != "cuda:90"])
-def test_targets_without_warp_group_mma(refused, target):
-    text = refused(product, signature("fp16"), target, **SHAPE)
-    assert "the target lacks this operation\n  where: tlx.async_dot\n  expected: cuda:90\n  found: " + target in text
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [
+        ("cuda:80", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        ("cuda:100", "tcgen05.mma.cta_group::1.kind::f16"),
+        ("hip:gfx942", "v_mfma_f32_16x16x16_f16"),
+        ("hip:gfx950", "v_mfma_f32_16x16x32_f16"),
+    ],
+)
+@pytest.mark.parametrize("registers", [False, True])
+def test_products_of_other_targets(compiled, target, instruction, registers):
+    """They are over when they are started, so that nothing is waited for."""
+    kernel = compiled(product, signature("fp16"), target, **SHAPE | {"REGISTERS": registers})
+    assert instruction in kernel.asm["ptx" if target.startswith("cuda") else "amdgcn"]
+    assert "warp_group_dot" not in kernel.asm["ttgir"]
 
 
-@triton.jit
-def waits(a, b, c):
-    tlx.async_dot_wait(0, tl.zeros((64, 64), tl.float32))
+@pytest.mark.parametrize("target", ["cuda:80", "hip:gfx942", "hip:gfx950"])
+def test_the_accumulator_is_left_out_on_other_targets(compiled, target):
+    text = compiled(product, signature("fp16"), target, **SHAPE | {"USE": False}).asm["ttgir"]
+    assert text.count("tt.dot") == 1
 
 
-@pytest.mark.parametrize("target", [target for target in TARGETS if target != "cuda:90"])
-def test_targets_without_a_wait(refused, target):
-    assert "the target lacks this operation\n  where: tlx.async_dot_wait" in refused(waits, signature("fp16"), target)
+def test_blackwell_reads_slots_as_they_are(compiled):
+    text = compiled(product, signature("fp16"), "cuda:100", **SHAPE).asm["ttgir"]
+    assert "ttg.local_load" not in text
+    assert text.count("ttng.tmem_alloc") == text.count("ttng.tmem_load") == 1
 
 
 @pytest.mark.parametrize(

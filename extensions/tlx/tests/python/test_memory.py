@@ -260,13 +260,13 @@ def test_tensors_spread_over_a_cluster(refused):
     assert "expected: 1\n  found: 2" in text
 
 
-def test_storage_other_than_shared_memory(refused):
+def test_storage_that_does_not_exist(refused):
     @triton.jit
     def kernel(x, KIND: tl.constexpr):
         tlx.local_alloc((64, 64), tl.float16, storage=KIND)
 
-    text = refused(kernel, "x=i32", KIND=tlx.storage_kind.tmem)
-    assert "the storage cannot be allocated\n  where: tlx.local_alloc, argument storage" in text
+    text = refused(kernel, "x=i32", KIND="registers")
+    assert "an argument has no such value\n  where: tlx.local_alloc, argument storage" in text
 
 
 @triton.jit
@@ -376,11 +376,13 @@ def test_what_is_refused(refused, what, text):
 
 
 def test_ops_of_a_target():
-    hopper, ampere = tlx.supported_ops("cuda:90"), tlx.supported_ops("cuda:80")
-    assert set(ampere) < set(hopper)
-    assert {"local_alloc", "async_load", "async_dot"} <= set(hopper)
-    assert "async_dot" not in ampere
-    assert "async_load" not in tlx.supported_ops("hip:gfx942")
-    assert "async_load" in tlx.supported_ops("hip:gfx950")
+    ampere, hopper, blackwell = (set(tlx.supported_ops(f"cuda:{number}")) for number in (80, 90, 100))
+    assert ampere < hopper < blackwell
+    assert {"local_alloc", "async_load", "async_dot"} <= ampere
+    assert "barrier_wait" in hopper - ampere
+    assert {"tmem_copy", "async_dot_scaled", "clc_producer"} <= blackwell - hopper
+    older, newer = (set(tlx.supported_ops(f"hip:{name}")) for name in ("gfx942", "gfx950"))
+    assert {"async_load", "buffer_load", "warp_pipeline_stage"} <= older - hopper | {"async_load"}
+    assert newer - older == {"buffer_load_to_local"}
     with pytest.raises(UserError, match="the extension is not made for this target"):
         tlx.supported_ops("cuda:75")

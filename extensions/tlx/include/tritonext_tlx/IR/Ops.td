@@ -164,4 +164,19 @@ def Tlx_AliasStorageOp : Tlx_Op<"alias_storage"> {
   let assemblyFormat = "$buffer `in` $spec attr-dict `:` qualified(type($buffer))";
 }
 
+// Tensor memory is read and written in few layouts of registers, and tensors get layouts late.
+
+def Tlx_TmemLoadOp : Tlx_Op<"tmem_load"> {
+  let summary = "load a buffer in tensor memory into a tensor of any layout";
+  let arguments = (ins TTG_MemDescType:$src);
+  let results = (outs TT_Tensor:$result);
+  let assemblyFormat = "$src attr-dict `:` qualified(type($src)) `->` type($result)";
+}
+
+def Tlx_TmemStoreOp : Tlx_Op<"tmem_store"> {
+  let summary = "store a tensor of any layout to a buffer in tensor memory";
+  let arguments = (ins TTG_MemDescType:$dst, TT_Tensor:$src);
+  let assemblyFormat = "$src `,` $dst attr-dict `:` type($src) `->` qualified(type($dst))";
+}
+
 #endif // TRITONEXT_TLX_IR_OPS_TD

@@ -166,6 +166,29 @@ def PlaceAliasesPass : Pass<"tlx-place-aliases", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LowerTensorMemoryPass : Pass<"tlx-lower-tensor-memory", "::mlir::ModuleOp"> {
+  let summary = "Load and store tensor memory in the layouts that the instructions have";
+  let description = [{
+    Turns `tlx.tmem_load` and `tlx.tmem_store` into stock ops. Those take tensors in a layout for the instruction and the
+    warps around it; the tensor is converted behind a load and before a store.
+
+    On targets with tensor memory a `tlx.async_dot`, whose accumulator is a tensor, becomes what `tt.dot` becomes there: a
+    store of the accumulator to tensor memory, an MMA that is waited for, and a load. Stock passes keep the accumulator
+    there around loops.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
+def CoalesceBufferOpsPass : Pass<"tlx-coalesce-buffer-ops", "::mlir::ModuleOp"> {
+  let summary = "Give AMD's buffer ops layouts in which threads access wide pieces";
+  let description = [{
+    What `tritongpu-coalesce` does for loads and stores of tensors of pointers, for those of a pointer and offsets. A copy
+    to shared memory of which a thread would move less than 4 bytes is an error.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
+}
+
 def LowerRequiredLayoutsPass : Pass<"tlx-lower-required-layouts", "::mlir::ModuleOp"> {
   let summary = "Convert tensors to the layouts that the kernel requires of them";
   let description = [{

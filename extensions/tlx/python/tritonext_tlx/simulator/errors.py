@@ -10,6 +10,7 @@ __all__ = [
     "Deadlock",
     "ExecutionError",
     "Finding",
+    "LaunchMisuse",
     "Leak",
     "MissingFence",
     "OutOfRange",
@@ -59,6 +60,10 @@ class ByteCountMismatch(Finding):
 
 class BarrierMisuse(Finding):
     """A barrier gets more arrivals than it was made for."""
+
+
+class LaunchMisuse(Finding):
+    """A block asks for more work after it was told that none is left."""
 
 
 class Leak(Finding):

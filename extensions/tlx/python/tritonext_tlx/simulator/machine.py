@@ -42,7 +42,14 @@ _HINTS = {
     "async_dot": "wait with tlx.async_dot_wait before",
     "async_descriptor_store": "wait with tlx.async_descriptor_store_wait before",
     "async_store": "wait with tlx.async_descriptor_store_wait before",
+    "clc_producer": "let tlx.clc_consumer wait for it",
+    **{
+        f"{name} to tensor memory": "wait for a barrier of its mBarriers or of tlx.tcgen05_commit before"
+        for name in ("async_dot", "async_dot_scaled", "tmem_copy")
+    },
 }
+# Columns of 32 bits of tensor memory.
+_COLUMNS = 512
 _ORDER = "let the one arrive at a barrier that the other waits for"
 
 
@@ -105,6 +112,17 @@ class Queue:
     tid: int
     pending: list[AsyncOp] = field(default_factory=list)
     issued: int = 0
+
+
+@dataclass
+class _Next:
+    """The first operation of a queue, whichever that is when it completes."""
+
+    queue: Queue
+
+    def complete(self) -> None:
+        if self.queue.pending:
+            self.queue.pending.pop(0).complete()
 
 
 class Mbarrier:
@@ -213,6 +231,11 @@ class Machine:
         self.named: dict[int, _Named] = {}
         self.in_flight: list[AsyncOp] = []
         self.loads: list[AsyncOp] = []
+        self.products: list[AsyncOp] = []
+        self.columns = 0
+        # Where a response to a request for work said that there is none; and what gives out blocks that did not start.
+        self.dismissed: Any = None
+        self.take_work: Callable[[], tuple[int, ...] | None] = lambda: None
         self.steps = 0
         self.shared_bytes = 0
         self.allocations: list[Allocation] = []
@@ -238,7 +261,7 @@ class Machine:
         actor.tid = self.new_tid()
         actor.clock = self.new_clock() if parent is None else parent.clock.copy()
         actor.clock[actor.tid] = 1
-        actor.copies, actor.dots, actor.stores = (Queue(self.new_tid()) for _ in range(3))
+        actor.copies, actor.dots, actor.stores, actor.products = (Queue(self.new_tid()) for _ in range(4))
         return actor
 
     @property
@@ -271,6 +294,10 @@ class Machine:
         while queue.pending and queue.pending[0].epoch <= reached:
             queue.pending.pop(0).complete()
         self.actor.clock[queue.tid] = reached
+
+    def follow(self, queue: Queue) -> None:
+        """Let what was put into a queue end by itself, behind what is in it."""
+        self.in_flight.append(_Next(queue))
 
     def _progress(self) -> None:
         self.steps += 1
@@ -321,7 +348,7 @@ class Machine:
             other = self.ops[int(at.op[selector][late][0])]
             if other.name in _HINTS:
                 raise ReadBeforeCompletion(
-                    f"{buffer} is read before the copy into it was waited for",
+                    f"{buffer} is read before the {'product' if 'dot' in other.name else 'copy'} into it was waited for",
                     where=op.place,
                     found=str(other),
                     hint=_remedy(other),
@@ -348,13 +375,15 @@ class Machine:
                 "bytes of a buffer as another type",
             )
 
-    def read(self, buffer: Buffer, op: AsyncOp, *, fenced: bool = False) -> None:
-        """Note that ``op``, issued now, reads.
+    def read(
+        self, buffer: Buffer, op: AsyncOp, *, fenced: bool = False, clock: np.ndarray | None = None
+    ) -> None:
+        """Note that ``op``, issued now, reads; ``clock`` is what it knows, by default what its actor does.
 
         Raises:
             Finding: What it reads may not be there.
         """
-        self.check_read(buffer, op, self.actor.clock)
+        self.check_read(buffer, op, self.actor.clock if clock is None else clock)
         self._check_owner(buffer, op)
         at, selector = buffer.allocation, buffer.selector
         if fenced and at.unfenced[selector].any():
@@ -371,13 +400,14 @@ class Machine:
         epochs[selector] = op.epoch
         ops[selector] = op.number
 
-    def write(self, buffer: Buffer, op: AsyncOp) -> None:
-        """Note that ``op``, issued now, writes.
+    def write(self, buffer: Buffer, op: AsyncOp, *, clock: np.ndarray | None = None) -> None:
+        """Note that ``op``, issued now, writes; ``clock`` as of :meth:`read`.
 
         Raises:
             Race: Another operation may still access the bytes.
         """
-        at, selector, clock = buffer.allocation, buffer.selector, self.actor.clock
+        at, selector = buffer.allocation, buffer.selector
+        clock = self.actor.clock if clock is None else clock
         writers = at.writer[selector]
         late = (writers >= 0) & (clock[writers] < at.epoch[selector])
         if late.any():
@@ -546,6 +576,14 @@ class Machine:
                     found=f"phase {op.epoch - 1} of {op.barrier}, which nobody waits for",
                     hint=_HINTS["async_descriptor_load"],
                 )
+        for op in self.products:
+            if self.root.clock[op.tid] < op.epoch:
+                raise Leak(
+                    "the kernel ends before an operation of the tensor cores was waited for",
+                    where=op.place,
+                    found=str(op),
+                    hint=_HINTS[op.name].removesuffix(" before"),
+                )
         for barrier in self.barriers:
             if barrier.bytes:
                 raise ByteCountMismatch(
@@ -553,6 +591,25 @@ class Machine:
                     where=barrier.place,
                     found=f"{barrier.bytes} bytes at {barrier} in phase {barrier.phase}",
                 )
+
+    def allocate_columns(self, columns: int, size: int) -> Allocation:
+        """Allocate columns of tensor memory, of so many bytes in the rows that are used."""
+        allocation = Allocation("", self.here(), size, columns)
+        self.allocations.append(allocation)
+        self.columns += columns
+        if self.columns > _COLUMNS:
+            raise OutOfRange(
+                "the buffers do not fit into tensor memory",
+                where=self.here(),
+                expected=f"at most {_COLUMNS} columns",
+                found=self.columns,
+                details=[
+                    f"{item.name or 'a buffer'}: {item.columns} columns at {item.place}"
+                    for item in self.allocations
+                    if item.columns
+                ],
+            )
+        return allocation
 
     def allocate(self, size: int, place: Any) -> Allocation:
         allocation = Allocation("", place, size)

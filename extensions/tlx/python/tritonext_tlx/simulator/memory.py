@@ -122,7 +122,7 @@ class GlobalMemory:
 
 @dataclass
 class Allocation:
-    """A piece of shared memory.
+    """A piece of shared memory, or of ``columns`` of tensor memory when those are not 0.
 
     Each byte knows its last writer and the readers since: the thread of execution (``tid``), how far that was
     (``epoch``), and the operation. ``writer`` is -1 for a byte that nothing has written. ``owner`` is the number of the
@@ -132,6 +132,7 @@ class Allocation:
     name: str
     place: Any
     size: int
+    columns: int = 0
     data: np.ndarray = field(init=False)
     writer: np.ndarray = field(init=False)
     epoch: np.ndarray = field(init=False)

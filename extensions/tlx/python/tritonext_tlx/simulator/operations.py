@@ -21,6 +21,9 @@ from tritonext.interpret import (
 )
 
 from ..aliasing import make_group, reuse_group_type
+from ..types import storage_kind
+from .amd import Amd
+from .blackwell import Blackwell
 from .errors import OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
 from .values import AliasSpec, Barriers, Buffer, DescriptorMemory, PendingHandle, Token, dense, plain, to_int
@@ -100,7 +103,7 @@ class Pipeline(base_value):
         return Stage(tuple(buffer[slot] for buffer in self._buffers), self._full[slot])
 
 
-class Operations:
+class Operations(Blackwell, Amd):
     """The ops, on the machine of the program that runs.
 
     Args:
@@ -154,11 +157,9 @@ class Operations:
     # Buffers.
 
     def local_alloc(self, shape, dtype, num=1, storage=None, layout=None, reuse=None):
-        if storage is not None and storage.name != "smem":
-            raise UnsupportedOperation(
-                "the simulator has no such storage", where=self.machine.here(), found=f"tlx.local_alloc in {storage}"
-            )
         sizes = tuple(to_int(size) for size in shape)
+        if storage is storage_kind.tmem:
+            return self._tensor_memory(sizes, dtype, to_int(num), layout, reuse)
         item = dtype.primitive_bitwidth // 8
         count = to_int(num)
         size = math.prod(sizes) * item * count
@@ -230,6 +231,8 @@ class Operations:
 
     def _retyped(self, name, buffer, dtype, sizes):
         view = self._slot(name, buffer)
+        if view.allocation.columns:
+            return self._retyped_columns(view, dtype, sizes)
         item = dtype.primitive_bitwidth // 8
         if not view.contiguous:
             raise UnsupportedOperation(
@@ -434,6 +437,8 @@ class Operations:
         out_dtype=tl.float32,
     ):
         name = "async_dot"
+        if isinstance(acc, Buffer):
+            return self._dot_in_tensor_memory(A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async)
         self._unsupported(name, pred=pred, mBarriers=mBarriers, two_ctas=two_ctas)
         machine = self.machine
         right = self._slot(name, B)

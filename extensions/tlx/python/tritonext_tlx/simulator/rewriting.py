@@ -18,8 +18,8 @@ __all__ = ["RUNTIME", "Place", "Rewriter", "Rewritten", "rewrite"]
 RUNTIME = "__tlx"
 """Name under which rewritten functions find :class:`.runner.Runtime`."""
 
-_ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load")
-_NAMED = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier", "local_alloc")
+_ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load", "tcgen05_commit")
+_NAMED = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier", "clc_create_context", "local_alloc")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Rewriter(Transformer):
             position = 3 if name == "async_descriptor_load" else 0
             given = node.args[position] if len(node.args) > position else None
             for keyword in node.keywords:
-                given = keyword.value if keyword.arg in ("bar", "barrier") else given
+                given = keyword.value if keyword.arg in ("bar", "barrier", "mBarrier") else given
             if given is not None:
                 self.sites.append(Site(name, ast.unparse(given), self._task, self._place(node)))
         if isinstance(node.func, ast.Attribute):
@@ -146,6 +146,9 @@ class Rewriter(Transformer):
         name = self._scope_name(call.func) if isinstance(call, ast.Call) and len(node.items) == 1 else None
         if name == "async_tasks":
             return self._block(node, call)
+        if name == "warp_pipeline_stage":
+            # Warps take turns at the stages of a loop, and each does what stands there, in that order.
+            return self._statements(node.body)
         if name == "async_task":
             raise UnsupportedOperation(
                 "a task stands outside of a block of tasks",

@@ -24,6 +24,7 @@ from tritonext.errors import TritonextError, UserError
 from tritonext.interpret import Builder, Comparison, bfloat16_bits, interpreted, scalar, widen
 from tritonext.language import op_name
 
+from .blackwell import Context
 from .errors import ExecutionError, UnsupportedOperation
 from .machine import Machine, Site
 from .memory import GlobalMemory
@@ -211,7 +212,7 @@ class Runtime:
     @staticmethod
     def named(value: Any, name: str) -> Any:
         """Let messages call a buffer or barriers what the kernel calls them."""
-        if isinstance(value, Barriers | Pipeline):
+        if isinstance(value, Barriers | Context | Pipeline):
             value.rename(name)
         elif isinstance(value, Buffer):
             value.label = name
@@ -432,9 +433,17 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
         programs = list(np.ndindex(sizes))
         random.Random(f"{seed} order").shuffle(programs)
         function = runtime.function(kernel)
-        for program in programs:
+        choices = random.Random(f"{seed} launch")
+
+        def take_work() -> tuple[int, ...] | None:
+            # Blocks that other processors started meanwhile are not to be had.
+            return programs.pop() if programs and choices.random() < 0.8 else None
+
+        while programs:
+            program = programs.pop(0)
             builder.set_grid_idx(*program)
             machine = Machine(f"{seed} {program}", options.get("num_warps", 4), runtime.here, runtime.sites)
+            machine.take_work = take_work
             runtime.machine = runtime.operations.machine = machine
             runtime.guarded(partial(function, **values))
             machine.end()

@@ -1,0 +1,30 @@
+//===- TensorMemoryBuilders.h - Builders of ops on tensor memory -*- C++ -*-===//
+//
+// What kernels call through Triton's builder for tensor memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TRITONEXT_TLX_IR_TENSORMEMORYBUILDERS_H
+#define TRITONEXT_TLX_IR_TENSORMEMORYBUILDERS_H
+
+#include "mlir/IR/Value.h"
+
+#include <vector>
+
+class TritonOpBuilder;
+
+namespace tritonext::tlx {
+
+/// Loads the buffer `values[1]` in tensor memory into a tensor.
+void buildTmemLoad(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Stores the tensor `values[2]` to the buffer `values[1]` in tensor memory.
+void buildTmemStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Lets the matrix product that was built last, right in front of the insertion point, go on
+/// without anything that tells of its end. `values[1]` is any value and becomes the result.
+void buildUntrackMma(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+} // namespace tritonext::tlx
+
+#endif // TRITONEXT_TLX_IR_TENSORMEMORYBUILDERS_H

@@ -1,0 +1,31 @@
+#include "tritonext_tlx/IR/TensorMemoryBuilders.h"
+#include "tritonext_tlx/IR/Dialect.h"
+
+#include "python/src/ir.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
+
+using namespace mlir;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+void tritonext::tlx::buildTmemLoad(TritonOpBuilder &builder, std::vector<Value> &values) {
+  auto memory = cast<ttg::MemDescType>(values[1].getType());
+  auto type = RankedTensorType::get(memory.getShape(), memory.getElementType());
+  values[0] = builder.create<TmemLoadOp>(type, values[1]);
+}
+
+void tritonext::tlx::buildTmemStore(TritonOpBuilder &builder, std::vector<Value> &values) {
+  builder.create<TmemStoreOp>(values[1], values[2]);
+}
+
+void tritonext::tlx::buildUntrackMma(TritonOpBuilder &builder, std::vector<Value> &values) {
+  OpBuilder &plain = builder.getBuilder();
+  // Python makes the constant that is `values[1]` between the two.
+  for (Operation &op :
+       llvm::reverse(llvm::make_range(plain.getInsertionBlock()->begin(), plain.getInsertionPoint())))
+    if (auto mma = dyn_cast<ttng::MMAv5OpInterface>(op)) {
+      mma.setIsAsync(true);
+      break;
+    }
+  values[0] = values[1];
+}

@@ -1,0 +1,205 @@
+"""What only AMD GPUs have: accesses by a pointer and 32-bit offsets, and stages of a loop that warps take in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton.language as tl
+from triton.language.core import base_value
+
+from tritonext.language import typed_builder
+
+from ._arguments import bounded, choice
+from .definition import AMD, AMD_ASYNC, constant, op, refuse, tensor
+from .types import async_token, buffered_tensor, require_buffer
+
+__all__ = ["buffer_load", "buffer_load_to_local", "buffer_store", "warp_pipeline_stage"]
+
+_LOAD_MODIFIERS = ("", ".ca", ".cg", ".cv")
+_STORE_MODIFIERS = ("", ".wb", ".cg", ".cs", ".wt")
+
+
+def _place(name: str, ptr: Any, offsets: Any, mask: Any, semantic: Any) -> tuple[tl.tensor, tl.tensor | None]:
+    """Return offsets and mask in one shape.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    if not isinstance(ptr, tl.tensor) or ptr.type.is_block() or not ptr.dtype.is_ptr():
+        found = f"a value of type {ptr.type}" if isinstance(ptr, base_value) else repr(constant(ptr))
+        raise refuse(name, "an argument is not a pointer", "ptr", expected="one pointer", found=found)
+    places = tensor(name, "offsets", offsets)
+    if places.dtype not in (tl.int32, tl.uint32):
+        hint = "add larger offsets to the pointer"
+        raise refuse(name, "offsets have 32 bits", "offsets", expected=tl.int32, found=places.dtype, hint=hint)
+    chosen = constant(mask)
+    if chosen is None:
+        return places, None
+    places, chosen = semantic.broadcast_impl_value(places, semantic.to_tensor(chosen))
+    if not chosen.dtype.is_int1():
+        raise refuse(name, "the mask is no tensor of booleans", "mask", expected=tl.int1, found=chosen.dtype)
+    return places, chosen
+
+
+def _other(name: str, ptr: tl.tensor, places: tl.tensor, mask: Any, other: Any, semantic: Any) -> Any:
+    value = constant(other)
+    if mask is None:
+        if value is not None:
+            raise refuse(
+                name, "there is no mask that leaves anything out", "other", expected=None, hint="pass a mask"
+            )
+        return None
+    value = semantic.cast(semantic.to_tensor(0 if value is None else value), ptr.dtype.element_ty)
+    return semantic.broadcast_impl_shape(value, places.shape)
+
+
+def _handle(builder: Any, value: Any) -> Any:
+    return builder.no_value if value is None else value.handle
+
+
+@op(targets=AMD)
+def buffer_load(
+    ptr: Any, offsets: Any, mask: Any = None, other: Any = None, cache_modifier: Any = "", _semantic: Any = None
+) -> tl.tensor:
+    """Load ``ptr[offsets]`` by buffer instructions, which take one pointer and an offset of 32 bits for each element.
+
+    Args:
+        ptr: One pointer, the same for all threads.
+        offsets: Tensor of ``tl.int32`` or ``tl.uint32``, in elements and not negative, of less than 2 GiB.
+        mask: Where to load.
+        other: Value where ``mask`` is false; zero when None.
+        cache_modifier: ``""``, ``".ca"``, ``".cg"`` or ``".cv"``.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "buffer_load"
+    places, chosen = _place(name, ptr, offsets, mask, _semantic)
+    value = _other(name, ptr, places, chosen, other, _semantic)
+    modifier = _semantic._str_to_load_cache_modifier(choice(name, "cache_modifier", cache_modifier, _LOAD_MODIFIERS))
+    builder = typed_builder(_semantic)
+    result = tl.block_type(ptr.dtype.element_ty, places.shape)
+    handle = builder.create_buffer_load(
+        result.to_ir(builder),
+        ptr.handle,
+        places.handle,
+        _handle(builder, chosen),
+        _handle(builder, value),
+        modifier,
+    )
+    return tl.tensor(handle, result)
+
+
+def _stored(name: str, ptr: tl.tensor, places: tl.tensor, value: Any, semantic: Any) -> tl.tensor:
+    given = constant(value)
+    element = ptr.dtype.element_ty
+    stored = semantic.cast(semantic.to_tensor(given), element)
+    if stored.type.is_block() and [*stored.shape] != [*places.shape]:
+        expected, found = tuple(map(int, places.shape)), tuple(map(int, stored.shape))
+        raise refuse(name, "the shapes differ", "stored_value", expected=expected, found=found)
+    return semantic.broadcast_impl_shape(stored, places.shape)
+
+
+@op(targets=AMD)
+def buffer_store(
+    stored_value: Any, ptr: Any, offsets: Any, mask: Any = None, cache_modifier: Any = "", _semantic: Any = None
+) -> None:
+    """Store to ``ptr[offsets]`` by buffer instructions.
+
+    Args:
+        stored_value: Tensor of the shape of ``offsets``, or a scalar.
+        ptr: As of :func:`buffer_load`.
+        offsets: As of :func:`buffer_load`.
+        mask: Where to store.
+        cache_modifier: ``""``, ``".wb"``, ``".cg"``, ``".cs"`` or ``".wt"``.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "buffer_store"
+    places, chosen = _place(name, ptr, offsets, mask, _semantic)
+    value = _stored(name, ptr, places, stored_value, _semantic)
+    modifier = _semantic._str_to_store_cache_modifier(choice(name, "cache_modifier", cache_modifier, _STORE_MODIFIERS))
+    builder = typed_builder(_semantic)
+    builder.create_buffer_store(value.handle, ptr.handle, places.handle, _handle(builder, chosen), modifier)
+
+
+@op(targets=AMD_ASYNC)
+def buffer_load_to_local(
+    dest: buffered_tensor,
+    ptr: Any,
+    offsets: Any,
+    mask: Any = None,
+    other: Any = None,
+    cache_modifier: Any = "",
+    contiguity: Any = 1,
+    _semantic: Any = None,
+) -> async_token:
+    """Start copying ``ptr[offsets]`` to a slot, as :func:`async_load` does for a tensor of pointers.
+
+    Args:
+        dest: One slot.
+        ptr: As of :func:`buffer_load`.
+        offsets: As of :func:`buffer_load`, of the shape of the slot; each 4 bytes, or better 16, must be contiguous.
+        mask: Where to copy; the slot gets ``other`` elsewhere.
+        other: Value where ``mask`` is false; zero when None.
+        cache_modifier: ``""``, ``".ca"``, ``".cg"`` or ``".cv"``.
+        contiguity: How many offsets follow one another from each multiple of so many on, along the last dimension; for
+            offsets of which the compiler cannot tell. A constant power of two.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "buffer_load_to_local"
+    kind = require_buffer(name, "dest", dest, slots=False).type
+    places, chosen = _place(name, ptr, offsets, mask, _semantic)
+    if ptr.dtype.element_ty != kind.element_ty:
+        found = ptr.dtype.element_ty
+        raise refuse(name, "the types of the elements differ", "ptr", expected=kind.element_ty, found=found)
+    shape = [int(size) for size in places.shape]
+    if shape != kind.shape:
+        raise refuse(name, "the shapes differ", "offsets", expected=tuple(kind.shape), found=tuple(shape))
+    value = _other(name, ptr, places, chosen, other, _semantic)
+    known = bounded(name, "contiguity", contiguity, 1, shape[-1])
+    if known & (known - 1):
+        raise refuse(name, "an argument is not a power of two", "contiguity", expected="such as 8", found=known)
+    if known > 1:
+        ones = [1] * (len(shape) - 1)
+        places = _semantic.multiple_of(_semantic.max_contiguous(places, [*ones, known]), [*ones, known])
+    modifier = _semantic._str_to_load_cache_modifier(choice(name, "cache_modifier", cache_modifier, _LOAD_MODIFIERS))
+    builder = typed_builder(_semantic)
+    builder.create_buffer_load_to_local(
+        dest.handle,
+        ptr.handle,
+        places.handle,
+        _handle(builder, chosen),
+        _handle(builder, value),
+        builder.no_value,
+        modifier,
+    )
+    return async_token()
+
+
+@op(targets=AMD, block=True)
+def warp_pipeline_stage(
+    label: Any = None, priority: Any = None, _semantic: Any = None, _body: Any = None
+) -> None:
+    """Open a stage of the loop around it. While some warps are in one stage, the others are in the next.
+
+    All of the loop but waits for copies stands in stages, two or more of them, directly in the loop. The kernel has as
+    many warps as two for each SIMD of a compute unit, 8 on CDNA.
+
+    Args:
+        label: A name, for dumps.
+        priority: Which warps to prefer: 0 to 3, the highest first; None for no preference.
+
+    Raises:
+        UserError: An argument is of the wrong kind.
+    """
+    name = "warp_pipeline_stage"
+    text = constant(label)
+    if text is not None and not isinstance(text, str):
+        raise refuse(name, "an argument is not a text", "label", expected="such as 'load'", found=repr(text))
+    level = choice(name, "priority", priority, (None, 0, 1, 2, 3))
+    _body.inline()
+    typed_builder(_semantic).create_warp_pipeline_border(text or "stage", -1 if level is None else level)

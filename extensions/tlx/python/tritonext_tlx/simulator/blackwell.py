@@ -1,0 +1,325 @@
+"""What a simulation does on Blackwell: tensor memory, products that accumulate in it, and dynamic launch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryScalesLayout
+from triton.language.core import base_value
+
+from tritonext.interpret import numpy_dtype, round_to_tf32, scalar, widen
+
+from .. import tmem
+from .errors import LaunchMisuse, OutOfRange, UnsupportedOperation
+from .machine import AsyncOp, Machine, Mbarrier
+from .memory import Allocation
+from .values import Barriers, Buffer, dense, to_int
+
+__all__ = ["Blackwell", "Context", "TensorBuffer"]
+
+# Values of the 4-bit float e2m1 by their bits: OCP Microscaling Formats 1.0.
+_FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+_SCALE_BLOCK = 32
+_BIAS = 127
+_RESPONSE_BYTES = 16
+
+
+class TensorBuffer(Buffer):
+    """Buffers in tensor memory, ``num`` slots of one number of columns."""
+
+    slot_stride: int
+
+    def __getitem__(self, index: Any) -> Buffer:
+        at = to_int(index)
+        if not 0 <= at < self.num:
+            raise OutOfRange(
+                "a slot is out of range",
+                where=self.machine.here(),
+                expected=f"0 to {self.num - 1} of {self}, of {self.allocation.place}",
+                found=at,
+            )
+        self.used = True
+        return self.view(self.dtype, self.sizes, self.strides, self.offset + at * self.slot_stride, f"{self}[{at}]")
+
+
+class Context(base_value):
+    """What ``clc_create_context`` returns."""
+
+    def __init__(self, empty: Barriers, full: Barriers, responses: Buffer) -> None:
+        self.empty = empty
+        self.full = full
+        self.responses = responses
+
+    @property
+    def type(self) -> Context:
+        return self
+
+    def rename(self, name: str) -> None:
+        self.empty.rename(f"{name}.empty")
+        self.full.rename(f"{name}.full")
+        self.responses.label = name
+
+
+class _Issuer:
+    """Who arrives when products are over: the task that started them, with what it knew then."""
+
+    def __init__(self, op: AsyncOp, clock: np.ndarray) -> None:
+        self.name = str(op.actor)
+        self.tid = op.actor.tid
+        self.clock = clock
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Blackwell:
+    """The ops; part of :class:`.operations.Operations`."""
+
+    machine: Machine
+
+    # Tensor memory.
+
+    def _tensor_memory(self, sizes: tuple[int, ...], dtype: tl.dtype, num: int, layout: Any, reuse: Any) -> Buffer:
+        chosen = tmem.layout_of("local_alloc", list(sizes), dtype, num, layout, "cuda:100")
+        width = tmem.width(list(sizes), dtype, chosen)
+        item = dtype.primitive_bitwidth // 8
+        scales = isinstance(chosen, TensorMemoryScalesLayout)
+        if reuse is None:
+            size = math.prod(sizes) if scales else sizes[0] * num * width * 4
+            allocation, offset = self.machine.allocate_columns(num * width, size), 0
+            row = sizes[1] if scales else num * width * 4
+        else:
+            base = self._place(reuse)
+            if scales or base.sizes[0] != sizes[0]:
+                raise UnsupportedOperation(
+                    "the simulator reuses tensor memory for buffers of as many rows only",
+                    where=self.machine.here(),
+                    found=f"tlx.local_alloc of reuse={reuse}",
+                )
+            room = base.slot_stride * base.num if isinstance(base, TensorBuffer) else base.sizes[1] * base.strides[1]
+            if num * width * 4 > room:
+                raise self._refuse(
+                    "the buffer is too small to be reused", expected=f"{num * width} columns", found=room // 4
+                )
+            allocation, offset, row = base.allocation, base.offset, base.strides[0]
+        strides = (row, item if scales else item * chosen.col_stride)
+        result = TensorBuffer(self.machine, allocation, dtype, sizes, strides, offset, num)
+        result.slot_stride = width * 4
+        return result
+
+    def _place(self, value: Any) -> Buffer:
+        if not isinstance(value, Buffer) or not value.allocation.columns:
+            raise self._refuse("the buffer is not in tensor memory", found=value)
+        return value
+
+    def _retyped_columns(self, view: Buffer, dtype: tl.dtype, sizes: tuple[int, ...]) -> Buffer:
+        """Return a view of a slot in tensor memory as elements of another type, with the same rows."""
+        item = dtype.primitive_bitwidth // 8
+        if sizes[0] != view.sizes[0] or sizes[1] * item > view.sizes[1] * view.strides[1]:
+            raise UnsupportedOperation(
+                "the simulator reinterprets the rows of tensor memory only", where=self.machine.here(), found=view
+            )
+        return view.view(dtype, sizes, (view.strides[0], item), view.offset)
+
+    def subslice(self, local_allocated_buffer, offset, size):
+        view = self._place(self._slot("subslice", local_allocated_buffer))
+        return self.local_slice(view, (0, offset), (view.sizes[0], size))
+
+    # What ends in order, and tells barriers.
+
+    def _start(self, op: AsyncOp, reads: list[Buffer], writes: Buffer | None) -> None:
+        """Note what an operation of the tensor cores accesses, behind those that its task started before."""
+        machine = self.machine
+        # They come in order, so they know of one another.
+        clock = machine.actor.clock.copy()
+        clock[op.tid] = op.epoch
+        for view in reads:
+            machine.read(view, op, clock=clock)
+        if writes is not None:
+            machine.write(writes, op, clock=clock)
+        op.size = 1
+        machine.products.append(op)
+        machine.follow(machine.actor.products)
+
+    def _signal(self, barrier: Mbarrier, name: str) -> None:
+        """Arrive at a barrier when all products that the task started are over."""
+        machine = self.machine
+        queue = machine.actor.products
+        op = machine.new_op(name, queue)
+        known = machine.actor.clock.copy()
+        known[queue.tid] = op.epoch
+        issuer = _Issuer(op, known)
+        op.effect = lambda: barrier.arrive(issuer, 1, op.place, name)
+        machine.follow(queue)
+
+    def _finish(self, name: str, barriers: Any, force_async: Any) -> None:
+        signalled = [self._barrier(name, barrier) for barrier in barriers or ()]
+        for barrier in signalled:
+            self._signal(barrier, name)
+        if not signalled and not force_async:
+            self.machine.drain(self.machine.actor.products, 0)
+
+    def tcgen05_commit(self, mBarrier, two_ctas=False):
+        self._unsupported("tcgen05_commit", two_ctas=two_ctas)
+        self._signal(self._barrier("tcgen05_commit", mBarrier), "tcgen05_commit")
+
+    # Products.
+
+    def _multiply(self, name, A, B, acc, use_acc, pred, barriers, force_async, scales, decode) -> Buffer:
+        """Start a product; ``decode`` makes its operands of what the buffers hold."""
+        machine = self.machine
+        left, right = self._slot(name, A), self._slot(name, B)
+        total = self._place(self._slot(name, acc))
+        if not self._true(pred):
+            return acc
+        add = use_acc is None or self._true(use_acc)
+        op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
+        self._start(op, [left, right, *scales, *([total] if add else [])], total)
+
+        def multiply() -> None:
+            a, b = decode(left, right)
+            kind = np.int32 if total.dtype.is_int() else np.float32
+            result = np.matmul(a.astype(kind), b.astype(kind))
+            if add:
+                result = result + total.fetch()
+            total.put(result.astype(numpy_dtype(total.dtype)))
+
+        op.effect = multiply
+        self._finish(name, barriers, force_async)
+        return acc
+
+    def _dot_in_tensor_memory(self, A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async):
+        name = "async_dot"
+        self._unsupported(name, two_ctas=two_ctas)
+        sizes = self._slot(name, A).sizes, self._slot(name, B).sizes, self._slot(name, acc).sizes
+        if sizes[0][1] != sizes[1][0] or sizes[2] != (sizes[0][0], sizes[1][1]):
+            raise self._refuse("the sizes of tlx.async_dot do not fit", found=" and ".join(map(str, sizes)))
+
+        def decode(left: Buffer, right: Buffer) -> tuple[np.ndarray, np.ndarray]:
+            a, b = widen(left.fetch(), left.dtype), widen(right.fetch(), right.dtype)
+            return (round_to_tf32(a), round_to_tf32(b)) if left.dtype == tl.float32 else (a, b)
+
+        return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, force_async, [], decode)
+
+    def async_dot_scaled(
+        self,
+        A,
+        B,
+        acc,
+        A_scale,
+        A_format,
+        B_scale,
+        B_format,
+        use_acc=None,
+        pred=None,
+        mBarriers=(),
+        two_ctas=False,
+        force_async=False,
+        out_dtype=tl.float32,
+    ):
+        name = "async_dot_scaled"
+        self._unsupported(name, two_ctas=two_ctas)
+        scales = [self._slot(name, item) for item in (A_scale, B_scale)]
+        rows = self._slot(name, A).sizes[0], self._slot(name, B).sizes[1]
+
+        def decode(left: Buffer, right: Buffer) -> tuple[np.ndarray, np.ndarray]:
+            a = self._numbers(left, A_format)
+            b = self._numbers(right, B_format, axis=0)
+            blocks = a.shape[1] // _SCALE_BLOCK
+            by_row = [self._scales(view, (size, blocks)) for view, size in zip(scales, rows)]
+            return a * np.repeat(by_row[0], _SCALE_BLOCK, 1), b * np.repeat(by_row[1], _SCALE_BLOCK, 1).T
+
+        return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, force_async, scales, decode)
+
+    @staticmethod
+    def _numbers(view: Buffer, format_: str, axis: int = 1) -> np.ndarray:
+        data = view.fetch()
+        if format_ != "e2m1":
+            return widen(data, tl.float8e4nv if format_ == "e4m3" else tl.float8e5)
+        bits = data.view(np.uint8)
+        pair = np.stack([_FP4[bits & 15], _FP4[bits >> 4]], axis + 1)
+        return pair.reshape([size * (2 if dim == axis else 1) for dim, size in enumerate(bits.shape)])
+
+    def _scales(self, view: Buffer, shape: tuple[int, int]) -> np.ndarray:
+        data = view.fetch().view(np.uint8)
+        if not view.allocation.columns:
+            data = _matrix_of_tiles(data, shape)
+        return np.exp2(data.astype(np.float32) - _BIAS)
+
+    def tmem_copy(self, src, dst):
+        name = "tmem_copy"
+        machine = self.machine
+        source, target = self._slot(name, src), self._place(self._slot(name, dst))
+        if math.prod(source.sizes) != math.prod(target.sizes):
+            raise self._refuse("tlx.tmem_copy gets another size", expected=target.sizes, found=source.sizes)
+        op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
+        self._start(op, [source], target)
+
+        def copy() -> None:
+            data = source.fetch()
+            target.put(data if data.shape == target.sizes else _matrix_of_tiles(data, target.sizes))
+
+        op.effect = copy
+
+    # Dynamic launch.
+
+    def clc_create_context(self, num_consumers, num_stages=1):
+        stages = to_int(num_stages)
+        empty = self._barriers(stages, num_consumers, False)
+        full = self._barriers(stages, 1, False)
+        allocation = self.machine.allocate(_RESPONSE_BYTES * stages, self.machine.here())
+        responses = Buffer(self.machine, allocation, tl.int32, (4,), dense((4,), 4), 0, stages)
+        context = Context(empty, full, responses)
+        context.rename("context")
+        return context
+
+    def clc_producer(self, context, p_producer, multi_ctas=False, k=0):
+        name = "clc_producer"
+        machine, stage = self.machine, to_int(k)
+        empty, full, response = context.empty[stage], context.full[stage], context.responses[stage]
+        if machine.dismissed is not None:
+            raise LaunchMisuse(
+                "more work is asked for after a response said that none is left",
+                where=machine.here(),
+                found=f"-1 from tlx.clc_consumer at {machine.dismissed}",
+                hint="end the loop there, in the task that asks too",
+            )
+        machine.wait(empty, to_int(p_producer), machine.here())
+        op = machine.new_op(name)
+        full.bytes += _RESPONSE_BYTES
+        full.arrive(machine.actor, 1, op.place, name)
+        op.tid, op.epoch, op.barrier, op.size = full.tid, full.phase + 1, full, _RESPONSE_BYTES
+        machine.write(response, op)
+
+        def answer() -> None:
+            taken = machine.take_work()
+            response.put(np.array([taken is not None, *(taken or (0, 0, 0))], np.int32))
+            full.bytes -= _RESPONSE_BYTES
+            full.advance(op.place)
+
+        op.effect = answer
+        machine.in_flight.append(op)
+        machine.loads.append(op)
+
+    def clc_consumer(self, context, p_consumer, multi_ctas=False, k=0, return_3d=False):
+        name = "clc_consumer"
+        machine, stage = self.machine, to_int(k)
+        response = context.responses[stage]
+        machine.wait(context.full[stage], to_int(p_consumer), machine.here())
+        machine.read(response, machine.new_op(name))
+        taken, *block = (int(item) for item in response.fetch())
+        if not taken:
+            machine.dismissed = machine.here()
+            block = [-1, -1, -1]
+        context.empty[stage].arrive(machine.actor, 1, machine.here(), name)
+        values = [scalar(item, tl.int32) for item in block]
+        return tuple(values) if return_3d else values[0]
+
+
+def _matrix_of_tiles(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return scales in tiles of 128 x 4, as they lie in shared memory, as a matrix."""
+    tiles = data.reshape(shape[0] // 128, shape[1] // 4, 32, 4, 4)
+    return tiles.transpose(0, 3, 2, 1, 4).reshape(shape)
