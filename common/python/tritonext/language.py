@@ -43,7 +43,7 @@ def scope(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
 
     The function gets the arguments of the call, the keyword ``_semantic`` as those of :func:`builtin` do, and the
     keyword ``_body``. ``_body.emit()`` builds the block where the kernel's builder stands, as often as it is called,
-    and what the block assigns is gone after it; ``_body.inline()`` builds it once, as if it stood outside of the statement;
+    and what the block assigns is gone after it; ``_body.inline()`` builds it once, as if no statement stood around it;
     ``_body.statements`` are its statements; ``_body.error`` and ``_body.error_at`` make errors at a place in it.
 
     Args:

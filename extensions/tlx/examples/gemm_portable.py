@@ -64,7 +64,7 @@ def gemm(
     column = tile % band // height * BN
 
     at_m, at_n, at_k = row + tl.arange(0, BM), column + tl.arange(0, BN), tl.arange(0, BK)
-    # Tiles that reach over the edge load other rows again, which nobody stores: a mask would make AMD wait for all copies.
+    # Tiles that reach over the edge load other rows again, which nobody stores: with a mask, AMD waits for all copies.
     a_at = a + (at_m % M)[:, None] * K + at_k[None, :]
     b_at = b + (at_n % N)[:, None] * K + at_k[None, :]
     a_tiles = tlx.local_alloc((BM, BK), a.dtype.element_ty, STAGES)

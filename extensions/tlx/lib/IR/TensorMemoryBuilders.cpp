@@ -21,8 +21,8 @@ void tritonext::tlx::buildTmemStore(TritonOpBuilder &builder, std::vector<Value>
 void tritonext::tlx::buildUntrackMma(TritonOpBuilder &builder, std::vector<Value> &values) {
   OpBuilder &plain = builder.getBuilder();
   // Python makes the constant that is `values[1]` between the two.
-  for (Operation &op :
-       llvm::reverse(llvm::make_range(plain.getInsertionBlock()->begin(), plain.getInsertionPoint())))
+  for (Operation &op : llvm::reverse(
+           llvm::make_range(plain.getInsertionBlock()->begin(), plain.getInsertionPoint())))
     if (auto mma = dyn_cast<ttng::MMAv5OpInterface>(op)) {
       mma.setIsAsync(true);
       break;

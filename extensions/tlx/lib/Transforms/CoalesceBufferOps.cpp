@@ -57,7 +57,8 @@ public:
       return;
     tt::ModuleAxisInfoAnalysis axisInfo(getOperation());
     for (Operation *op : ops)
-      if (std::optional<Access> access = accessOf(op); access && failed(coalesce(op, *access, axisInfo)))
+      if (std::optional<Access> access = accessOf(op);
+          access && failed(coalesce(op, *access, axisInfo)))
         return signalPassFailure();
   }
 
@@ -85,14 +86,16 @@ private:
     OpBuilder builder(op);
     int threads = ttg::lookupThreadsPerWarp(builder);
     int64_t aligned = pointer ? std::max<int64_t>(pointer->getDivisibility(0) / bytes, 1) : 1;
-    int64_t width = std::min({offsets->getContiguity(inner), offsets->getDivisibility(inner), aligned,
-                              std::max<int64_t>(widestBytes / bytes, 1), type.getShape()[inner]});
+    int64_t width =
+        std::min({offsets->getContiguity(inner), offsets->getDivisibility(inner), aligned,
+                  std::max<int64_t>(widestBytes / bytes, 1), type.getShape()[inner]});
     // A direct copy comes in 4 or 16 bytes; any other access fills all threads first.
     if (op->getName().getStringRef() == copyName) {
       if (width * bytes < 4) {
-        InFlightDiagnostic error = op->emitError("expected offsets that let a thread copy at least 4 "
-                                                 "bytes at once, got ")
-                                   << width * bytes;
+        InFlightDiagnostic error =
+            op->emitError("expected offsets that let a thread copy at least 4 "
+                          "bytes at once, got ")
+            << width * bytes;
         error.attachNote() << "pass a pointer and strides that are known to be divisible by 16, or "
                               "say so with tl.multiple_of and tl.max_contiguous";
         return error;
@@ -103,15 +106,15 @@ private:
     }
     SmallVector<unsigned> sizePerThread(rank, 1);
     sizePerThread[inner] = width;
-    auto layout = ttg::BlockedEncodingAttr::get(op->getContext(), type.getShape(), sizePerThread,
-                                                order, numWarps, threads,
-                                                ttg::getCGALayout(type.getEncoding()));
+    auto layout =
+        ttg::BlockedEncodingAttr::get(op->getContext(), type.getShape(), sizePerThread, order,
+                                      numWarps, threads, ttg::getCGALayout(type.getEncoding()));
     if (layout == type.getEncoding())
       return success();
     for (OpOperand &operand : op->getOpOperands())
       if (auto tensor = dyn_cast<RankedTensorType>(operand.get().getType()))
-        operand.set(ttg::ConvertLayoutOp::create(
-            builder, op->getLoc(), tensor.cloneWithEncoding(layout), operand.get()));
+        operand.set(ttg::ConvertLayoutOp::create(builder, op->getLoc(),
+                                                 tensor.cloneWithEncoding(layout), operand.get()));
     builder.setInsertionPointAfter(op);
     for (OpResult result : op->getResults()) {
       auto old = dyn_cast<RankedTensorType>(result.getType());

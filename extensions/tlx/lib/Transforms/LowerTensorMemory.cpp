@@ -35,8 +35,7 @@ LogicalResult lower(TmemLoadOp load) {
   if (failed(type))
     return failure();
   OpBuilder builder(load);
-  Value value =
-      ttng::TMEMLoadOp::create(builder, load.getLoc(), *type, load.getSrc()).getResult();
+  Value value = ttng::TMEMLoadOp::create(builder, load.getLoc(), *type, load.getSrc()).getResult();
   load.replaceAllUsesWith(
       ttg::ConvertLayoutOp::create(builder, load.getLoc(), load.getType(), value).getResult());
   load.erase();
@@ -106,8 +105,8 @@ LogicalResult lower(AsyncDotOp dot) {
   auto inMemory = [&](Value tensor, ttg::MemDescType memory, bool tracked) {
     auto source = cast<RankedTensorType>(tensor.getType());
     Value moved = ttg::ConvertLayoutOp::create(
-        builder, loc,
-        source.cloneWithEncoding(ttng::getDefaultLayoutForTmemLdSt(memory, numWarps)), tensor);
+        builder, loc, source.cloneWithEncoding(ttng::getDefaultLayoutForTmemLdSt(memory, numWarps)),
+        tensor);
     return ttng::TMEMAllocOp::create(builder, loc, memory, tracked ? token : Type(), moved);
   };
   Value a = dot.getA();

@@ -55,7 +55,6 @@ from .tasks import (
     async_tasks,
     get_bufidx_phase,
 )
-from .tmem import subslice, tmem_copy
 from .tma import (
     allocate_tensor_descriptor,
     async_descriptor_load,
@@ -66,6 +65,7 @@ from .tma import (
     reinterpret_tensor_descriptor,
     tensor_descriptor_ptr,
 )
+from .tmem import subslice, tmem_copy
 from .types import async_token, buffered_tensor, buffered_tensor_type, storage_kind
 from .utility import (
     clock64,

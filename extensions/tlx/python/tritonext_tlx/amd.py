@@ -45,9 +45,7 @@ def _other(name: str, ptr: tl.tensor, places: tl.tensor, mask: Any, other: Any, 
     value = constant(other)
     if mask is None:
         if value is not None:
-            raise refuse(
-                name, "there is no mask that leaves anything out", "other", expected=None, hint="pass a mask"
-            )
+            raise refuse(name, "there is no mask that leaves anything out", "other", expected=None, hint="pass a mask")
         return None
     value = semantic.cast(semantic.to_tensor(0 if value is None else value), ptr.dtype.element_ty)
     return semantic.broadcast_impl_shape(value, places.shape)
@@ -181,9 +179,7 @@ def buffer_load_to_local(
 
 
 @op(targets=AMD, block=True)
-def warp_pipeline_stage(
-    label: Any = None, priority: Any = None, _semantic: Any = None, _body: Any = None
-) -> None:
+def warp_pipeline_stage(label: Any = None, priority: Any = None, _semantic: Any = None, _body: Any = None) -> None:
     """Open a stage of the loop around it. While some warps are in one stage, the others are in the next.
 
     All of the loop but waits for copies stands in stages, two or more of them, directly in the loop. The kernel has as

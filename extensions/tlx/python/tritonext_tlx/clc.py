@@ -99,7 +99,10 @@ def clc_create_context(num_consumers: Any, num_stages: Any = 1, _semantic: Any =
         UserError: An argument is no constant or out of range, or the kernel has clusters.
     """
     name = "clc_create_context"
-    consumers, stages = bounded(name, "num_consumers", num_consumers, 1, 32), bounded(name, "num_stages", num_stages, 1, 64)
+    consumers, stages = (
+        bounded(name, "num_consumers", num_consumers, 1, 32),
+        bounded(name, "num_stages", num_stages, 1, 64),
+    )
     builder = typed_builder(_semantic)
     type_ = _response_type(builder, [stages, 2])
     responses = builder.create_local_alloc(type_)

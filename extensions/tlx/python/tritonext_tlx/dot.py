@@ -32,7 +32,13 @@ _K_BITS = 256
 _PRECISIONS = ("tf32", "ieee")
 
 
-@op()
+@op(
+    values={
+        "pred": ("other than None", BLACKWELL),
+        "mBarriers": ("other than none", BLACKWELL),
+        "two_ctas": ("True", ()),
+    }
+)
 def async_dot(
     A: Any,
     B: Any,
@@ -53,7 +59,7 @@ def async_dot(
     of registers do not, it is that of ``tl.dot``, over when the call returns.
 
     Where the accumulator is in tensor memory, which Blackwell has (``tcgen05.mma``), the product arrives at
-    ``mBarriers`` when it is over: wait for one of them before anything else uses the accumulator or writes the operands.
+    ``mBarriers`` when it is over: wait for one of them before anything else uses the accumulator or writes operands.
     Without barriers the call waits itself, unless ``force_async`` leaves that to :func:`tcgen05_commit`. Products that
     one task starts on one accumulator come in order.
 
@@ -102,9 +108,7 @@ def async_dot(
     if direct:
         _check_warps(name, _semantic)
         if target in BLACKWELL and shape[1] % 16:
-            raise refuse(
-                name, "the tensor cores have no such N", "B", expected="a multiple of 16", found=shape[1]
-            )
+            raise refuse(name, "the tensor cores have no such N", "B", expected="a multiple of 16", found=shape[1])
         if dtype.primitive_bitwidth != 16:
             _check_major(name, A, B, dtype)
 
@@ -150,7 +154,9 @@ def _check_unused(name: str, target: str, pred: Any, mBarriers: Any, two_ctas: A
 
 def _synchronous(A: Any, B: Any, acc: tl.tensor, use_acc: Any, precision: str, semantic: Any) -> tl.tensor:
     """Return the product where none of registers goes on: that of the language, of the same operands."""
-    left, right = (local_load(item, _semantic=semantic) if isinstance(item, buffered_tensor) else item for item in (A, B))
+    left, right = (
+        local_load(item, _semantic=semantic) if isinstance(item, buffered_tensor) else item for item in (A, B)
+    )
     if use_acc is not None:
         flag = semantic.cast(semantic.to_tensor(use_acc), tl.int1)
         acc = semantic.where(flag, acc, semantic.full(acc.shape, 0, acc.dtype))
@@ -172,9 +178,7 @@ def _check_layout(name: str, argument: str, kind: Any) -> None:
         )
 
 
-def _check_operands(
-    name: str, dtype: tl.dtype, shape_a: list[int], other: tl.dtype, shape_b: list[int]
-) -> list[int]:
+def _check_operands(name: str, dtype: tl.dtype, shape_a: list[int], other: tl.dtype, shape_b: list[int]) -> list[int]:
     """Check types and sizes, and return the shape of the accumulator."""
     if dtype not in _ACCUMULATORS:
         expected = ", ".join(map(str, _ACCUMULATORS))

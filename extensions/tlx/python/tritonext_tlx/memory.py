@@ -21,7 +21,7 @@ from . import tmem
 from ._arguments import choice
 from .aliasing import alias_spec
 from .barrier import barrier_at, mbarrier
-from .definition import AMD_ASYNC, constant, integer, integers, op, refuse, scalar, target_of, tensor
+from .definition import AMD_ASYNC, BLACKWELL, constant, integer, integers, op, refuse, scalar, target_of, tensor
 from .layouts import required
 from .types import (
     alignment_of,
@@ -92,7 +92,7 @@ def _check_layout(name: str, value: Any, rank: int) -> Any:
     return layout
 
 
-@op()
+@op(values={"storage": ("tlx.storage_kind.tmem", BLACKWELL)})
 def local_alloc(
     shape: Any,
     dtype: Any,

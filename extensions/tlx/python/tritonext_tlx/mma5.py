@@ -148,9 +148,7 @@ def _check_sizes(
         raise refuse(name, "the tensor cores have no such M", "A", expected=expected, found=m)
     step = 16 if m == 128 else 8
     if n % step or not step <= n <= 256:
-        raise refuse(
-            name, "the tensor cores have no such N", "B", expected=f"a multiple of {step} up to 256", found=n
-        )
+        raise refuse(name, "the tensor cores have no such N", "B", expected=f"a multiple of {step} up to 256", found=n)
     if k % k_step:
         raise refuse(name, "the tensor cores have no such K", "A", expected=f"a multiple of {k_step}", found=k)
 
@@ -182,7 +180,7 @@ def _check_layout(name: str, argument: str, kind: buffered_tensor_type, transpos
         )
 
 
-@op(targets=BLACKWELL)
+@op(targets=BLACKWELL, values={"two_ctas": ("True", ())})
 def async_dot_scaled(
     A: Any,
     B: Any,
@@ -233,12 +231,16 @@ def async_dot_scaled(
     right = require_buffer(name, "B", B, slots=False).type
     total = require_buffer(name, "acc", acc, slots=False, storage=storage_kind.tmem).type
     choice(name, "out_dtype", out_dtype, (tl.float32,))
-    formats = [choice(name, f"{letter}_format", value, tuple(_FORMATS)) for letter, value in (("A", A_format), ("B", B_format))]
+    formats = [
+        choice(name, f"{letter}_format", value, tuple(_FORMATS)) for letter, value in (("A", A_format), ("B", B_format))
+    ]
     packed = tuple(2 if item == "e2m1" else 1 for item in formats)
     for letter, kind, format_ in (("A", left, formats[0]), ("B", right, formats[1])):
         if kind.element_ty not in _FORMATS[format_]:
             expected = " or ".join(map(str, _FORMATS[format_]))
-            raise refuse(name, f"elements of {format_} have another type", letter, expected=expected, found=kind.element_ty)
+            raise refuse(
+                name, f"elements of {format_} have another type", letter, expected=expected, found=kind.element_ty
+            )
         _check_layout(name, letter, kind, letter == "B", either=False)
         padded = format_ == "e2m1" and formats[0] != formats[1]
         if kind.layout.fp4_padded != padded:
@@ -289,7 +291,7 @@ def _scales(name: str, argument: str, value: Any, shape: list[int], semantic: An
     return handle
 
 
-@op(targets=BLACKWELL)
+@op(targets=BLACKWELL, values={"two_ctas": ("True", ())})
 def tcgen05_commit(mBarrier: Any, two_ctas: Any = False, _semantic: Any = None) -> None:
     """Arrive once at a barrier when all products and copies to tensor memory that this task has started are over.
 

@@ -15,7 +15,7 @@ from .definition import BLACKWELL, op, refuse
 from .tasks import warps_here
 from .types import buffered_tensor, buffered_tensor_type, require_buffer, storage_kind
 
-__all__ = ["LAYOUTS", "allocate", "scales_view", "columns", "layout_of", "load", "store", "subslice", "tmem_copy"]
+__all__ = ["LAYOUTS", "allocate", "columns", "layout_of", "load", "scales_view", "store", "subslice", "tmem_copy"]
 
 LAYOUTS = (TensorMemoryLayout, TensorMemoryScalesLayout)
 """Layouts of tensor memory."""
@@ -212,7 +212,7 @@ def tmem_copy(src: Any, dst: Any, _semantic: Any = None) -> None:
         return
     if source.shape != target.shape:
         raise refuse(name, "the shapes differ", "dst", expected=tuple(source.shape), found=tuple(target.shape))
-    elif not isinstance(source.layout, NVMMASharedLayout):
+    if not isinstance(source.layout, NVMMASharedLayout):
         raise refuse(
             name,
             "the buffer has no layout that the copy reads",
@@ -234,7 +234,11 @@ def scales_view(name: str, argument: str, buffer: buffered_tensor, shape: list[i
     rows, columns = shape
     if rows % 128 or columns % 4:
         raise refuse(
-            name, "scales are copied in tiles of 128 x 4", argument, expected="a shape of whole tiles", found=tuple(shape)
+            name,
+            "scales are copied in tiles of 128 x 4",
+            argument,
+            expected="a shape of whole tiles",
+            found=tuple(shape),
         )
     tiles = (rows // 128, columns // 4)
     known = [(*tiles, 32, 4, 4), (*tiles, 32, 16), (1, *tiles, 2, 256), (tiles[0], tiles[1] * 512)]
@@ -242,8 +246,10 @@ def scales_view(name: str, argument: str, buffer: buffered_tensor, shape: list[i
         expected = " or ".join(map(str, known))
         raise refuse(name, "the scales have another shape", argument, expected=expected, found=tuple(source.shape))
     layout = source.layout
-    plain = layout.swizzle_byte_width == 0 if isinstance(layout, NVMMASharedLayout) else (
-        isinstance(layout, SwizzledSharedLayout) and layout.max_phase == 1
+    plain = (
+        layout.swizzle_byte_width == 0
+        if isinstance(layout, NVMMASharedLayout)
+        else (isinstance(layout, SwizzledSharedLayout) and layout.max_phase == 1)
     )
     if not plain:
         raise refuse(

@@ -90,10 +90,8 @@ def test_buffer_copies_with_a_mask(compiled):
     assert found(kernel, r"buffer_load_(\w+) .* lds") == ["dwordx4"] * 2
 
 
-def test_copies_that_are_too_narrow(compiled, capfd):
-    with pytest.raises(RuntimeError, match="PassManager::run failed"):
-        compiled(copied, "x=*fp16:2, y=*fp16:16, n=i32", "hip:gfx950", HINT=1, MASK=False)
-    error = capfd.readouterr().err
+def test_copies_that_are_too_narrow(refused_by_pass):
+    error = refused_by_pass(copied, "x=*fp16:2, y=*fp16:16, n=i32", "hip:gfx950", HINT=1, MASK=False)
     assert "expected offsets that let a thread copy at least 4 bytes at once, got 2" in error
     assert "tlx.buffer_load_to_local(" in error
 
@@ -138,7 +136,8 @@ def test_copies_through_registers(compiled):
     kernel = compiled(pipelined, "a=*fp16:16, b=*fp16:16, c=*fp32:16, K=i32:16", "hip:gfx942", STAGES=2)
     assert not found(kernel, r"load_lds_\w+|buffer_load\w* .* lds")
     assert set(found(kernel, r"(?:global|buffer)_load_(\w+)")) == {"dwordx4"}
-    assert found(kernel, r"ds_write\w*") and found(kernel, r"v_mfma_f32_32x32x8_f16\w*|v_mfma_f32_32x32x8f16")
+    assert found(kernel, r"ds_write\w*")
+    assert found(kernel, r"v_mfma_f32_32x32x8_f16\w*")
     text = kernel.asm["ttgir"]
     assert "ttg.async" not in text
     loop = text[text.index("scf.for") :]

@@ -8,7 +8,7 @@ import pytest
 import triton
 import triton.language as tl
 
-from tritonext.offline import TARGETS, Specialization, parse_signature
+from tritonext.offline import Specialization, parse_signature
 
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
 

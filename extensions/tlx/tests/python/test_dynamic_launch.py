@@ -65,7 +65,7 @@ def test_one_task(compiled, multi):
     found = order(kernel)
     # The hardware may write where readers have been, and may be read when it has written.
     assert found[:4] == ["try_wait", "arrive.expect_tx", "try_cancel.async", "try_wait"]
-    assert found[4] == "query_cancel.is_canceled" and found[-1] == "arrive"
+    assert (found[4], found[-1]) == ("query_cancel.is_canceled", "arrive")
     assert "get_first_ctaid::z" in kernel.asm["ptx"] or "get_first_ctaid::y" in kernel.asm["ptx"]
     assert ", 16;" in re.search(r"mbarrier\.arrive\.expect_tx\S* .*", kernel.asm["ptx"])[0]
     assert len(kernel.asm["cubin"]) > 0

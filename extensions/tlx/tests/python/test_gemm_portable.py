@@ -33,7 +33,7 @@ def test_instructions(example, target, copy, product, count):
     found = example.instructions(target, example.compile_for(target))
     assert found[copy] >= 4
     # The loop may be unrolled, so that its products are there more than once.
-    assert found[product] % count == 0 and found[product] > 0
+    assert found[product] in (count, 2 * count, 3 * count)
     others = {"ds_write_b128"} if target == "hip:gfx942" else set()
     assert set(found) == {copy, product} | others
 
@@ -75,4 +75,6 @@ def test_numbers(example):
 def test_example_runs_without_a_gpu(example, capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["gemm_portable.py", "cuda:100"])
     example.main()
-    assert re.search(r"cuda:100 +\d+ bytes of shared memory: cp.async.cg x \d+, tcgen05.mma x \d+", capsys.readouterr().out)
+    assert re.search(
+        r"cuda:100 +\d+ bytes of shared memory: cp.async.cg x \d+, tcgen05.mma x \d+", capsys.readouterr().out
+    )

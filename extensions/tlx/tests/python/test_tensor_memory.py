@@ -49,7 +49,7 @@ def test_loads_and_stores(compiled, kind, shape, warps, repeats):
     assert found(kernel, r"tcgen05\.ld\.sync\.aligned\.\w+\.x(\d+)") == [str(whole), str(half)]
     # What is stored is there before it is loaded, and what is loaded before it is used.
     order = found(kernel, r"tcgen05\.(?:wait::)?(?:ld|st)\b")
-    assert order[0] == "tcgen05.st" and order[1] == "tcgen05.wait::st"
+    assert order[:2] == ["tcgen05.st", "tcgen05.wait::st"]
     assert order.index("tcgen05.ld") < order.index("tcgen05.wait::ld")
 
 
@@ -94,10 +94,7 @@ def product(
     kind: tl.constexpr = a.dtype.element_ty
     acc = tlx.local_alloc((M, N), TOTAL, 1, tlx.storage_kind.tmem, LAYOUT)[0]
     left = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
-    if MEMORY:
-        a_tile = tlx.local_alloc((M, K), kind, 1, tlx.storage_kind.tmem)[0]
-    else:
-        a_tile = tlx.local_alloc((M, K), kind)[0]
+    a_tile = tlx.local_alloc((M, K), kind, 1, tlx.storage_kind.tmem if MEMORY else tlx.storage_kind.smem)[0]
     tlx.local_store(a_tile, left)
     if COLUMNS:
         b_tile = tlx.local_alloc((N, K), kind)[0]
@@ -314,7 +311,8 @@ def test_tiles_are_copied(compiled):
     kernel = compiled(copied, "a=*fp32:16, c=*fp32:16", "cuda:100")
     assert set(found(kernel, r"tcgen05\.cp\.cta_group::1\.(\S+)")) <= {"128x256b", "128x128b"}
     order = found(kernel, r"fence\.proxy\.async|tcgen05\.cp|tcgen05\.commit|mbarrier\.try_wait|tcgen05\.ld\b")
-    assert order[0] == "fence.proxy.async" and order[-3:] == ["tcgen05.commit", "mbarrier.try_wait", "tcgen05.ld"]
+    assert order[0] == "fence.proxy.async"
+    assert order[-3:] == ["tcgen05.commit", "mbarrier.try_wait", "tcgen05.ld"]
 
 
 @triton.jit
@@ -431,7 +429,10 @@ def wrong(WHAT: tl.constexpr, LAYOUT: tl.constexpr):
         ("rows", "tensor memory has no such number of rows\n  where: tlx.local_alloc, argument shape"),
         ("rank", "tensor memory holds matrices\n  where: tlx.local_alloc, argument shape"),
         ("type", "tensor memory has no buffers of this type\n  where: tlx.local_alloc, argument dtype"),
-        ("size", "the buffers do not fit into tensor memory\n  where: tlx.local_alloc\n  expected: at most 512 columns"),
+        (
+            "size",
+            "the buffers do not fit into tensor memory\n  where: tlx.local_alloc\n  expected: at most 512 columns",
+        ),
         ("layout", "an argument is not a layout of tensor memory\n  where: tlx.local_alloc, argument layout"),
         ("slots of scales", "scales in tensor memory have no slots\n  where: tlx.local_alloc, argument num"),
         ("storage", "an argument has no such value\n  where: tlx.local_alloc, argument storage"),

@@ -15,7 +15,6 @@ from tritonext.interpret import numpy_dtype, round_to_tf32, scalar, widen
 from .. import tmem
 from .errors import LaunchMisuse, OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
-from .memory import Allocation
 from .values import Barriers, Buffer, dense, to_int
 
 __all__ = ["Blackwell", "Context", "TensorBuffer"]

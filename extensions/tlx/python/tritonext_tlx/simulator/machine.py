@@ -347,8 +347,9 @@ class Machine:
         if late.any():
             other = self.ops[int(at.op[selector][late][0])]
             if other.name in _HINTS:
+                what = "product" if "dot" in other.name else "copy"
                 raise ReadBeforeCompletion(
-                    f"{buffer} is read before the {'product' if 'dot' in other.name else 'copy'} into it was waited for",
+                    f"{buffer} is read before the {what} into it was waited for",
                     where=op.place,
                     found=str(other),
                     hint=_remedy(other),
@@ -375,9 +376,7 @@ class Machine:
                 "bytes of a buffer as another type",
             )
 
-    def read(
-        self, buffer: Buffer, op: AsyncOp, *, fenced: bool = False, clock: np.ndarray | None = None
-    ) -> None:
+    def read(self, buffer: Buffer, op: AsyncOp, *, fenced: bool = False, clock: np.ndarray | None = None) -> None:
         """Note that ``op``, issued now, reads; ``clock`` is what it knows, by default what its actor does.
 
         Raises:
