@@ -68,7 +68,8 @@ bool hasTensorMemory(ModuleOp module) {
          !target.getValue().drop_front(5).getAsInteger(10, capability) && capability / 10 == 10;
 }
 
-/// Returns the type of a buffer in tensor memory for a tensor, in blocks of so many columns.
+/// Returns the type of a buffer in tensor memory for a tensor, in blocks of so many columns: packed
+/// for an operand, which nothing writes again.
 ttg::MemDescType memoryType(AsyncDotOp dot, RankedTensorType type, int64_t columns, bool packed) {
   MLIRContext *context = dot.getContext();
   ArrayRef<int64_t> shape = type.getShape();
@@ -79,7 +80,7 @@ ttg::MemDescType memoryType(AsyncDotOp dot, RankedTensorType type, int64_t colum
       context, rows, std::min<int64_t>(shape[1], columns), stride,
       ttg::getCGALayout(type.getEncoding()), /*twoCTAs=*/false, /*fp4Padded=*/false);
   return ttg::MemDescType::get(shape, element, layout, ttng::TensorMemorySpaceAttr::get(context),
-                               /*mutableMemory=*/true);
+                               /*mutableMemory=*/!packed);
 }
 
 LogicalResult lower(AsyncDotOp dot) {

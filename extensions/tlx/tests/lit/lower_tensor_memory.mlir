@@ -38,7 +38,7 @@ tt.func @dot(%a: !ttg.memdesc<128x64xf16, #shared, #smem, mutable>, %b: !ttg.mem
 // A in registers goes to tensor memory too, packed.
 // CHECK-LABEL: tt.func @registers
 tt.func @registers(%a: tensor<128x64xf16, #blocked>, %b: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>, %c: tensor<128x64xf32, #blocked>) -> tensor<128x64xf32, #blocked> {
-  // CHECK: %[[A:.*]] = ttng.tmem_alloc %{{.*}} : (tensor<128x64xf16, {{.*}}>) -> !ttg.memdesc<128x64xf16, #tmem, #ttng.tensor_memory, mutable>
+  // CHECK: %[[A:.*]] = ttng.tmem_alloc %{{.*}} : (tensor<128x64xf16, {{.*}}>) -> !ttg.memdesc<128x64xf16, #tmem, #ttng.tensor_memory>
   // CHECK: ttng.tc_gen5_mma %[[A]],
   %d = tlx.async_dot %a, %b, %c : tensor<128x64xf16, #blocked> * !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> tensor<128x64xf32, #blocked>
   tt.return %d : tensor<128x64xf32, #blocked>

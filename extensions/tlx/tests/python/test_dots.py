@@ -199,8 +199,8 @@ def test_example_runs_without_a_gpu(capsys):
     [
         ("cuda:80", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
         ("cuda:100", "tcgen05.mma.cta_group::1.kind::f16"),
-        ("hip:gfx942", "v_mfma_f32_16x16x16_f16"),
-        ("hip:gfx950", "v_mfma_f32_16x16x32_f16"),
+        ("hip:gfx942", "v_mfma_f32_32x32x8_f16"),
+        ("hip:gfx950", "v_mfma_f32_32x32x16_f16"),
     ],
 )
 @pytest.mark.parametrize("registers", [False, True])
