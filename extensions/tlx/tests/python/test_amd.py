@@ -178,9 +178,9 @@ def test_products(compiled, kind, target, instruction):
 
 @triton.jit
 def multiplied(a, b, c, USE: tl.constexpr):
-    o = tl.arange(0, 128)[:, None] * 128 + tl.arange(0, 128)[None, :]
-    left = tlx.local_alloc((128, 128), a.dtype.element_ty)[0]
-    right = tlx.local_alloc((128, 128), b.dtype.element_ty)[0]
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    left = tlx.local_alloc((64, 64), a.dtype.element_ty)[0]
+    right = tlx.local_alloc((64, 64), b.dtype.element_ty)[0]
     tlx.local_store(left, tl.load(a + o))
     tlx.local_store(right, tl.load(b + o))
     acc = tlx.async_dot(left, right, tl.load(c + o), use_acc=USE)
@@ -199,15 +199,15 @@ def test_the_accumulator_can_be_left_out(compiled):
 @triton.jit
 def in_turn(a, b, c, n):
     """Two stages, the first with priority; values of one are used in the other and behind the loop."""
-    at_m, at_n, at_k = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
-    a_tiles = tlx.local_alloc((128, 64), tl.float16, 2)
-    b_tiles = tlx.local_alloc((64, 128), tl.float16, 2)
+    at_m, at_n, at_k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 64)
+    a_tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    b_tiles = tlx.local_alloc((64, 64), tl.float16, 2)
     a_at = a + at_m[:, None] * 64 + at_k[None, :]
-    b_at = b + at_k[:, None] * 128 + at_n[None, :]
+    b_at = b + at_k[:, None] * 64 + at_n[None, :]
     tlx.async_load(a_at, a_tiles[0])
     tlx.async_load(b_at, b_tiles[0])
     tlx.async_load_commit_group()
-    acc = tl.zeros((128, 128), tl.float32)
+    acc = tl.zeros((64, 64), tl.float32)
     for i in tl.range(n):
         tlx.async_load_wait_group(0)
         with tlx.warp_pipeline_stage("load", priority=1):
@@ -218,7 +218,7 @@ def in_turn(a, b, c, n):
             tlx.async_load(b_at + i * 8192, b_tiles[(i + 1) % 2])
             tlx.async_load_commit_group()
             acc = tl.dot(left, right, acc)
-    tl.store(c + at_m[:, None] * 128 + at_n[None, :], acc)
+    tl.store(c + at_m[:, None] * 64 + at_n[None, :], acc)
 
 
 def test_warps_take_turns(compiled):
