@@ -7,7 +7,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 tt.func @narrow(%p: !tt.ptr<f16>, %t: !ttg.memdesc<1024xf16, #shared, #smem, mutable>) {
   %o = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32, #blocked>
   // expected-error @+2 {{expected offsets that let a thread copy at least 4 bytes at once, got 2}}
-  // expected-note @+1 {{pass a pointer and strides that are known to be divisible by 16}}
+  // expected-note @+1 {{pass a pointer and strides that are known to be divisible by 16, or say so with tl.multiple_of and tl.max_contiguous}}
   %c = amdg.buffer_load_to_local %p[%o] into %t : !tt.ptr<f16>[tensor<1024xi32, #blocked>]  -> <1024xf16, #shared, #smem, mutable>
   tt.return
 }
