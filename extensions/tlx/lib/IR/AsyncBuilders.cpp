@@ -55,6 +55,18 @@ void inlineDefaultTask(ttg::WarpSpecializeOp op) {
   op.erase();
 }
 
+/// Lets a task mention a descriptor of others. The stock pass that chooses layouts of descriptors
+/// follows their uses, and leaves an argument without one as it is.
+void mention(BlockArgument descriptor) {
+  OpBuilder builder = OpBuilder::atBlockBegin(descriptor.getOwner());
+  Location loc = descriptor.getLoc();
+  size_t rank = cast<tt::TensorDescType>(descriptor.getType()).getShape().size();
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value never = arith::ConstantIntOp::create(builder, loc, 0, 1);
+  tritonext::tlx::AsyncDescriptorPrefetchOp::create(builder, loc, descriptor,
+                                                    SmallVector<Value>(rank, zero), never);
+}
+
 /// Makes what the partitions use from outside captures, or copies of constants.
 void isolate(ttg::WarpSpecializeOp op) {
   ttg::WarpSpecializePartitionsOp partitions = op.getPartitionOp();
@@ -88,6 +100,8 @@ void isolate(ttg::WarpSpecializeOp op) {
       value.replaceUsesWithIf(argument, [&](OpOperand &use) {
         return region.isAncestor(use.getOwner()->getParentRegion());
       });
+      if (isa<tt::TensorDescType>(argument.getType()) && argument.use_empty())
+        mention(argument);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "triton/Dialect/TritonNvidiaGPU/Transforms/TMAUtilities.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -230,6 +231,10 @@ private:
   /// Stock has no such op. The instruction is a hint, so that each warp of a task gives it does no
   /// harm.
   static void lower(AsyncDescriptorPrefetchOp prefetch) {
+    if (matchPattern(prefetch.getPred(), m_Zero())) {
+      prefetch.erase();
+      return;
+    }
     OpBuilder builder(prefetch);
     Location loc = prefetch.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(builder.getContext());

@@ -75,6 +75,16 @@ tt.func @prefetch(%desc: !tt.tensordesc<64x64xf16>, %i: i32, %j: i32, %pred: i1)
   tt.return
 }
 
+// One that never happens is how a task mentions a descriptor that only others use.
+// CHECK-LABEL: @never
+// CHECK-NOT: inline_asm
+// CHECK: tt.return
+tt.func @never(%desc: !tt.tensordesc<64x64xf16>, %i: i32) {
+  %never = arith.constant false
+  tlx.async_descriptor_prefetch %desc[%i, %i], %never : !tt.tensordesc<64x64xf16>
+  tt.return
+}
+
 // A branch between blocks, as early returns make them.
 // CHECK-LABEL: @blocks
 // CHECK: ^bb1(%{{.*}}: !tt.tensordesc<64x64xf16, [[$NARROW]]>)

@@ -424,6 +424,35 @@ def test_functions_with_ops_are_inlined_into_tasks(compiled):
     assert task.count("ttng.warp_group_dot ") == 1
 
 
+@triton.jit
+def with_descriptors_of_their_own(a, b, c):
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    full = tlx.alloc_barriers(2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.barrier_wait(full[0], 0)
+            tlx.barrier_wait(full[1], 0)
+            tlx.async_descriptor_store(c, tiles[0], [0, 0])
+            tlx.async_descriptor_store_wait(0)
+        with tlx.async_task(num_warps=1):
+            tlx.barrier_expect_bytes(full[0], 64 * 64 * 2)
+            tlx.async_descriptor_load(a, tiles[0], [0, 0], full[0])
+        with tlx.async_task(num_warps=2):
+            tlx.barrier_expect_bytes(full[1], 64 * 64 * 2)
+            tlx.async_descriptor_load(b, tiles[1], [0, 0], full[1])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_tasks_need_not_share_descriptors(compiled, target):
+    signature = ", ".join(f"{name}=tensordesc<fp16[64, 64]>" for name in "abc")
+    result = compiled(with_descriptors_of_their_own, signature, target)
+    text = result.asm["ttgir"]
+    for task, op in zip(partitions(text), ("local_to_global", "global_to_local", "global_to_local"), strict=True):
+        assert re.findall(r"ttng\.async_tma_copy_(\w+)", task) == [op]
+    # What makes a task mention the descriptor of another one is gone.
+    assert "prefetch" not in result.asm["ptx"]
+
+
 @triton.jit(noinline=True)
 def kept_apart(x):
     tl.store(x, 1.0)
