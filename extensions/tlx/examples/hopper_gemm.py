@@ -1,0 +1,653 @@
+"""A tuned persistent GEMM for Hopper: cooperative or ping-pong consumers, epilogues, 16-bit and 8-bit operands.
+
+python hopper_gemm.py
+
+One task copies tiles into a ring of slots, one or two tasks multiply them, and each stores its result in parts, so that
+its staging memory is small:
+
+- *cooperative*: both consumers compute a half of the rows of the same tile. The second starts some steps behind the
+  first, so that one multiplies while the other stores.
+- *ping-pong*: each consumer computes whole tiles of its own, in turns, and stores while the other multiplies.
+- *split*: several programs share the K of a tile, and the last of them adds up what the others leave in global memory.
+
+``matmul`` chooses a configuration by shape. On a machine without a Hopper GPU the script shows the machine code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import triton
+import triton.language as tl
+
+import tritonext_tlx as tlx
+from tritonext.inspect_code import stats
+from tritonext.offline import Specialization, parse_signature
+from tritonext.testing import gpu_missing
+
+__all__ = [
+    "CONFIGS",
+    "Config",
+    "add_bias",
+    "choose",
+    "compile_for",
+    "gemm",
+    "matmul",
+    "plain",
+    "prepare",
+    "scale",
+    "silu",
+]
+
+
+@triton.jit
+def plain(part, row, column, M, N, x, y):
+    """Epilogue that changes nothing.
+
+    An epilogue gets a part of the product in fp32, the row and column of its first element, the sizes of the product
+    and two pointers of its own, and returns what is stored.
+    """
+    return part
+
+
+@triton.jit
+def add_bias(part, row, column, M, N, x, y):
+    """Epilogue that adds x[N] to each row."""
+    columns = column + tl.arange(0, part.shape[1])
+    return part + tl.load(x + columns, mask=columns < N, other=0).to(tl.float32)[None, :]
+
+
+@triton.jit
+def silu(part, row, column, M, N, x, y):
+    """Epilogue that computes SiLU."""
+    return part * tl.sigmoid(part)
+
+
+@triton.jit
+def scale(part, row, column, M, N, x, y):
+    """Epilogue that multiplies each row by x[M] and each column by y[N]: operands that were scaled to 8 bits."""
+    rows, columns = row + tl.arange(0, part.shape[0]), column + tl.arange(0, part.shape[1])
+    by_row = tl.load(x + rows, mask=rows < M, other=0)
+    by_column = tl.load(y + columns, mask=columns < N, other=0)
+    return part * by_row[:, None] * by_column[None, :]
+
+
+@triton.jit
+def tile_of(tile, m, n, BM: tl.constexpr, BN: tl.constexpr, GROUP_M: tl.constexpr):
+    """Return where a tile starts; neighbours share rows of A and columns of B in the cache."""
+    rows = tl.cdiv(m, BM)
+    band = GROUP_M * tl.cdiv(n, BN)
+    first = tile // band * GROUP_M
+    height = min(rows - first, GROUP_M)
+    return (first + tile % band % height) * BM, tile % band // height * BN
+
+
+@triton.jit
+def works(M, N, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
+    """Return the number of pieces of work: tiles, each with its K cut into SPLIT pieces."""
+    return tl.cdiv(M, BM) * tl.cdiv(N, BN) * SPLIT
+
+
+@triton.jit
+def keep(pointer, part):
+    """Store a part of an accumulator for :func:`add_kept`, in whatever layout it has: two neighbours at a time."""
+    at = tl.arange(0, part.shape[0])[:, None] * part.shape[1] + tl.arange(0, part.shape[1])[None, :]
+    tl.inline_asm_elementwise(
+        "st.global.cg.v2.f32 [$2], {$4, $5}; mov.b32 $0, 0; mov.b32 $1, 0;",
+        "=r,=r,l,l,f,f",
+        [pointer + at, part],
+        dtype=tl.int32,
+        is_pure=False,
+        pack=2,
+    )
+
+
+@triton.jit
+def add_kept(pointer, part):
+    """Return the sum with what :func:`keep` stored of a part with the same layout, read past the first-level cache."""
+    at = tl.arange(0, part.shape[0])[:, None] * part.shape[1] + tl.arange(0, part.shape[1])[None, :]
+    # A load alone would get a layout of its own, and the way to that of the accumulator leads through shared memory.
+    return tl.inline_asm_elementwise(
+        "{ .reg .f32 u, v; ld.global.cg.v2.f32 {u, v}, [$2]; add.f32 $0, $4, u; add.f32 $1, $5, v; }",
+        "=f,=f,l,l,f,f",
+        [pointer + at, part],
+        dtype=tl.float32,
+        is_pure=False,
+        pack=2,
+    )
+
+
+@triton.jit
+def halves(x):
+    """Split a matrix into its left and right columns, which is no work: both are registers of the same threads."""
+    return x.reshape(x.shape[0], 2, x.shape[1] // 2).permute(0, 2, 1).split()
+
+
+@triton.jit
+def produce(
+    a,
+    b,
+    a_tiles,
+    b_tiles,
+    full,
+    empty,
+    M,
+    N,
+    K,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP_M: tl.constexpr,
+    STAGES: tl.constexpr,
+    PARTS: tl.constexpr,
+    SPLIT: tl.constexpr,
+    TRANS_B: tl.constexpr,
+):
+    """Copy the tiles of A, in PARTS parts, and of B into the ring."""
+    ROWS: tl.constexpr = BM // PARTS
+    BYTES: tl.constexpr = (BM + BN) * BK * tlx.size_of(tlx.dtype_of(a))
+    steps = tl.cdiv(tl.cdiv(K, BK), SPLIT)
+    step = 0
+    for work in range(tl.program_id(0), works(M, N, BM, BN, SPLIT), tl.num_programs(0)):
+        row, column = tile_of(work // SPLIT, M, N, BM, BN, GROUP_M)
+        # Past the last column of A and row of B come zeros, so the last piece is as long as the others.
+        first = work % SPLIT * steps * BK
+        for k in range(first, first + steps * BK, BK):
+            slot, phase = tlx.get_bufidx_phase(step, STAGES)
+            # The first round finds all slots empty: the phase before the first counts as complete.
+            tlx.barrier_wait(empty[slot], phase ^ 1)
+            tlx.barrier_expect_bytes(full[slot], BYTES)
+            for part in tl.static_range(PARTS):
+                tlx.async_descriptor_load(a, a_tiles[slot * PARTS + part], [row + part * ROWS, k], full[slot])
+            if TRANS_B:
+                tlx.async_descriptor_load(b, b_tiles[slot], [column, k], full[slot])
+            else:
+                tlx.async_descriptor_load(b, b_tiles[slot], [k, column], full[slot])
+            step += 1
+
+
+@triton.jit
+def accumulate(
+    a_tiles,
+    b_tiles,
+    full,
+    empty,
+    step,
+    steps,
+    ROWS: tl.constexpr,
+    BN: tl.constexpr,
+    STAGES: tl.constexpr,
+    PARTS: tl.constexpr,
+    PART: tl.constexpr,
+    TRANS_B: tl.constexpr,
+):
+    """Add up the products of the next ``steps`` slots; return the sum, which the last may still write, and the step."""
+    acc = tl.zeros((ROWS, BN), tl.float32)
+    for k in range(steps):
+        slot, phase = tlx.get_bufidx_phase(step, STAGES)
+        tlx.barrier_wait(full[slot], phase)
+        b_tile = tlx.local_trans(b_tiles[slot]) if TRANS_B else b_tiles[slot]
+        acc = tlx.async_dot(a_tiles[slot * PARTS + PART], b_tile, acc)
+        # The product before this one has ended, so its slot may be filled.
+        acc = tlx.async_dot_wait(1, acc)
+        if k > 0:
+            tlx.barrier_arrive(empty[(step - 1) % STAGES])
+        step += 1
+    return acc, step
+
+
+@triton.jit
+def store_part(
+    c,
+    staging,
+    part,
+    number: tl.constexpr,
+    row,
+    column,
+    M,
+    N,
+    x,
+    y,
+    other,
+    SIZE: tl.constexpr,
+    STAGING: tl.constexpr,
+    SPLIT: tl.constexpr,
+    EPILOGUE: tl.constexpr,
+):
+    """Start the store of a part of a tile; ``other`` is where the other pieces of a split product are, SIZE apart."""
+    slot: tl.constexpr = number % STAGING
+    for piece in tl.static_range(SPLIT - 1):
+        part = add_kept(other + piece * SIZE + number * part.shape[0] * part.shape[1], part)
+    value = EPILOGUE(part, row, column + number * part.shape[1], M, N, x, y).to(tlx.dtype_of(staging))
+    # The store that used the buffer before may still read it.
+    tlx.async_descriptor_store_wait(STAGING - 1)
+    tlx.local_store(staging[slot], value)
+    tlx.fence_async_shared()
+    tlx.async_descriptor_store(c, staging[slot], [row, column + number * part.shape[1]])
+
+
+@triton.jit
+def store_tile(
+    c,
+    staging,
+    acc,
+    row,
+    column,
+    M,
+    N,
+    x,
+    y,
+    other,
+    SIZE: tl.constexpr,
+    SUBTILE: tl.constexpr,
+    STAGING: tl.constexpr,
+    SPLIT: tl.constexpr,
+    EPILOGUE: tl.constexpr,
+):
+    """Start the store of a tile, part by part."""
+    if SUBTILE == 1:
+        store_part(c, staging, acc, 0, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+    else:
+        left, right = halves(acc)
+        if SUBTILE == 2:
+            store_part(c, staging, left, 0, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+            store_part(c, staging, right, 1, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+        else:
+            first, second = halves(left)
+            third, fourth = halves(right)
+            store_part(c, staging, first, 0, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+            store_part(c, staging, second, 1, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+            store_part(c, staging, third, 2, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+            store_part(c, staging, fourth, 3, row, column, M, N, x, y, other, SIZE, STAGING, SPLIT, EPILOGUE)
+
+
+@triton.jit
+def keep_tile(other, acc, SUBTILE: tl.constexpr):
+    """Leave a piece of a split product to the program that stores the tile, in the parts that it stores."""
+    if SUBTILE == 1:
+        keep(other, acc)
+    else:
+        left, right = halves(acc)
+        if SUBTILE == 2:
+            keep(other, left)
+            keep(other + left.shape[0] * left.shape[1], right)
+        else:
+            first, second = halves(left)
+            third, fourth = halves(right)
+            SIZE: tl.constexpr = first.shape[0] * first.shape[1]
+            keep(other, first)
+            keep(other + SIZE, second)
+            keep(other + 2 * SIZE, third)
+            keep(other + 3 * SIZE, fourth)
+
+
+@triton.jit
+def consume(
+    c,
+    a_tiles,
+    b_tiles,
+    staging,
+    full,
+    empty,
+    turn,
+    M,
+    N,
+    K,
+    x,
+    y,
+    partial,
+    ready,
+    GROUP: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP_M: tl.constexpr,
+    STAGES: tl.constexpr,
+    GROUPS: tl.constexpr,
+    PINGPONG: tl.constexpr,
+    SKEW: tl.constexpr,
+    SUBTILE: tl.constexpr,
+    STAGING: tl.constexpr,
+    SPLIT: tl.constexpr,
+    TRANS_B: tl.constexpr,
+    EPILOGUE: tl.constexpr,
+):
+    """Multiply the tiles of consumer number GROUP and store the results."""
+    PARTS: tl.constexpr = 1 if PINGPONG else GROUPS
+    PART: tl.constexpr = 0 if PINGPONG else GROUP
+    ROWS: tl.constexpr = BM // PARTS
+    start = tl.program_id(0)
+    stride = tl.num_programs(0)
+    steps = tl.cdiv(tl.cdiv(K, BK), SPLIT)
+    total = works(M, N, BM, BN, SPLIT)
+    step = 0
+    if PINGPONG:
+        start += GROUP * stride
+        stride *= GROUPS
+        step = GROUP * steps
+    elif GROUP > 0 and SKEW > 0:  # noqa: SIM102 (constants, decided by the compiler)
+        # Slots come one after another, so this leaves the first steps to the other consumer. It cannot refill the slot,
+        # so the phase stays the first.
+        if start < total and steps > SKEW:
+            tlx.barrier_wait(full[SKEW], 0)
+    for work in range(start, total, stride):
+        if PINGPONG:
+            # The slots of the piece before have been waited for when its consumer hands over. A wait tells apart the
+            # present phase of a slot and the one before, and no others.
+            tlx.barrier_wait(turn[GROUP], (work // stride & 1) ^ (1 if GROUP == 0 else 0))
+        acc, step = accumulate(a_tiles, b_tiles, full, empty, step, steps, ROWS, BN, STAGES, PARTS, PART, TRANS_B)
+        if PINGPONG:
+            tlx.barrier_arrive(turn[(GROUP + 1) % GROUPS])
+        row, column = tile_of(work // SPLIT, M, N, BM, BN, GROUP_M)
+        row += PART * ROWS
+        acc = tlx.async_dot_wait(0, acc)
+        if steps > 0:
+            tlx.barrier_arrive(empty[(step - 1) % STAGES])
+        if PINGPONG:
+            step += steps * (GROUPS - 1)
+        if SPLIT == 1:
+            store_tile(c, staging, acc, row, column, M, N, x, y, None, 0, SUBTILE, STAGING, SPLIT, EPILOGUE)
+        else:
+            # The last piece is computed after the others, or beside them, and stores the tile.
+            piece = work % SPLIT
+            marks = ready + (work // SPLIT * PARTS + PART) * SPLIT
+            other = partial + (work // SPLIT * (SPLIT - 1)).to(tl.int64) * (BM * BN) + PART * ROWS * BN
+            if piece < SPLIT - 1:
+                keep_tile(other + piece * (BM * BN), acc, SUBTILE)
+                tl.debug_barrier()
+                tl.atomic_xchg(marks + piece, 1, sem="release")
+            else:
+                for before in tl.static_range(SPLIT - 1):
+                    # Taking a mark leaves it as it was for the next launch.
+                    while tl.atomic_cas(marks + before, 1, 0, sem="acquire") != 1:
+                        pass
+                store_tile(c, staging, acc, row, column, M, N, x, y, other, BM * BN, SUBTILE, STAGING, SPLIT, EPILOGUE)
+    tlx.async_descriptor_store_wait(0)
+
+
+@triton.jit
+def gemm(
+    a,
+    b,
+    c,
+    M,
+    N,
+    K,
+    x,
+    y,
+    partial,
+    ready,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP_M: tl.constexpr,
+    STAGES: tl.constexpr,
+    GROUPS: tl.constexpr,
+    PINGPONG: tl.constexpr,
+    SKEW: tl.constexpr,
+    SUBTILE: tl.constexpr,
+    STAGING: tl.constexpr,
+    PRODUCER_WARPS: tl.constexpr,
+    CONSUMER_REGISTERS: tl.constexpr,
+    SPLIT: tl.constexpr,
+    TRANS_B: tl.constexpr,
+    EPILOGUE: tl.constexpr,
+):
+    """C = EPILOGUE(A @ B), from descriptors of the blocks that ``Config.blocks`` names."""
+    PARTS: tl.constexpr = 1 if PINGPONG else GROUPS
+    ROWS: tl.constexpr = BM // PARTS
+    PRODUCER_REGISTERS: tl.constexpr = None if CONSUMER_REGISTERS is None else 40
+    # The first copy would wait for its descriptor.
+    tlx.prefetch(a, tensormap=True)
+    tlx.prefetch(b, tensormap=True)
+    a_tiles = tlx.local_alloc((ROWS, BK), tlx.dtype_of(a), STAGES * PARTS)
+    b_tiles = tlx.local_alloc((BN, BK) if TRANS_B else (BK, BN), tlx.dtype_of(b), STAGES)
+    staging = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
+    if GROUPS == 2:
+        staging_2 = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
+    full = tlx.alloc_barriers(STAGES)
+    empty = tlx.alloc_barriers(STAGES, arrive_count=PARTS)
+    turn = tlx.alloc_barriers(GROUPS)
+
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            if PRODUCER_WARPS == 4:
+                produce(
+                    a, b, a_tiles, b_tiles, full, empty, M, N, K, BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, TRANS_B
+                )
+            else:
+                consume(
+                    c, a_tiles, b_tiles, staging, full, empty, turn, M, N, K, x, y, partial, ready,
+                    0, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT, TRANS_B, EPILOGUE,
+                )  # fmt: skip
+        if PRODUCER_WARPS == 4:
+            with tlx.async_task(num_warps=4, num_regs=CONSUMER_REGISTERS):
+                consume(
+                    c, a_tiles, b_tiles, staging, full, empty, turn, M, N, K, x, y, partial, ready,
+                    0, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT, TRANS_B, EPILOGUE,
+                )  # fmt: skip
+        if GROUPS == 2:
+            with tlx.async_task(num_warps=4, num_regs=CONSUMER_REGISTERS):
+                consume(
+                    c, a_tiles, b_tiles, staging_2, full, empty, turn, M, N, K, x, y, partial, ready,
+                    1, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT, TRANS_B, EPILOGUE,
+                )  # fmt: skip
+        if PRODUCER_WARPS == 1:
+            with tlx.async_task(num_warps=1, num_regs=PRODUCER_REGISTERS):
+                produce(
+                    a, b, a_tiles, b_tiles, full, empty, M, N, K, BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, TRANS_B
+                )
+
+
+@dataclass(frozen=True)
+class Config:
+    """Tile and schedule of one compilation.
+
+    Args:
+        BM, BN, BK: Tile; of each consumer when PINGPONG, of both together otherwise.
+        GROUP_M: Rows of tiles that are finished together.
+        STAGES: Slots of the ring.
+        GROUPS: Consumers, 1 or 2.
+        PINGPONG: Whether consumers compute different tiles.
+        SKEW: Steps that the second consumer of a tile starts behind the first.
+        SUBTILE: Parts in which a tile is stored: 1, 2 or 4.
+        STAGING: Buffers of a part for each consumer.
+        PRODUCER_WARPS: 1, or 4: then the copies start sooner after the launch, and each costs barriers.
+        CONSUMER_REGISTERS: Registers of a consumer's thread, taken from the producer; None when all have the same.
+        SPLIT: Programs that share the K of a tile, where tiles are too few for all of them.
+    """
+
+    BM: int
+    BN: int
+    BK: int
+    STAGES: int
+    SUBTILE: int
+    STAGING: int
+    GROUPS: int = 2
+    PINGPONG: bool = False
+    SKEW: int = 0
+    GROUP_M: int = 4
+    PRODUCER_WARPS: int = 1
+    CONSUMER_REGISTERS: int | None = None
+    SPLIT: int = 1
+
+    def blocks(self, trans_b: bool) -> dict[str, list[int]]:
+        """Return the blocks of the descriptors."""
+        rows = self.BM if self.PINGPONG else self.BM // self.GROUPS
+        b = [self.BN, self.BK] if trans_b else [self.BK, self.BN]
+        return {"a": [rows, self.BK], "b": b, "c": [rows, self.BN // self.SUBTILE]}
+
+    def __str__(self) -> str:
+        kind = "ping-pong" if self.PINGPONG else "cooperative" if self.GROUPS == 2 else "single"
+        split = f"-split{self.SPLIT}" if self.SPLIT > 1 else ""
+        return f"{self.BM}x{self.BN}x{self.BK}-s{self.STAGES}-{kind}-skew{self.SKEW}-g{self.GROUP_M}{split}"
+
+
+WIDE = Config(128, 256, 64, STAGES=4, SUBTILE=4, STAGING=2, SKEW=2, CONSUMER_REGISTERS=232)
+TURNS = Config(128, 128, 64, STAGES=6, SUBTILE=2, STAGING=1, PINGPONG=True, CONSUMER_REGISTERS=232)
+SMALL = Config(64, 128, 64, STAGES=8, SUBTILE=1, STAGING=1, GROUPS=1, PRODUCER_WARPS=4, GROUP_M=16)
+DEEP = Config(128, 128, 64, STAGES=6, SUBTILE=2, STAGING=2, SPLIT=4)
+
+CONFIGS = (
+    WIDE,
+    replace(WIDE, GROUP_M=16),
+    replace(WIDE, BM=256, BN=128),
+    TURNS,
+    replace(TURNS, GROUP_M=16),
+    replace(TURNS, BM=64, BN=256, STAGES=5, SUBTILE=4, GROUP_M=8),
+    SMALL,
+    replace(SMALL, BM=128, BN=64),
+    DEEP,
+)
+"""What is worth trying on an H200 or H100, of 16-bit operands."""
+
+# Operands of 8 bits: a row of 128 bytes holds twice the elements.
+CONFIGS_8 = tuple(replace(config, BK=2 * config.BK) for config in (WIDE, TURNS, SMALL, DEEP))
+
+
+def choose(m: int, n: int, k: int, processors: int, bits: int = 16) -> Config:
+    """Return the configuration that was fastest for such shapes on an H200.
+
+    Args:
+        m, n, k: Sizes of the product.
+        processors: Multiprocessors of the GPU.
+        bits: Size of an element of the operands.
+    """
+    wide, turns, small, deep = (WIDE, TURNS, SMALL, DEEP) if bits == 16 else CONFIGS_8
+    tiles = triton.cdiv(m, wide.BM) * triton.cdiv(n, wide.BN)
+    if 8 * tiles <= processors and k >= 8192:
+        return deep
+    if 2 * tiles <= processors:
+        return small
+    # Turns hide the store of a tile behind the products of the next, and draw power evenly; wide tiles read less.
+    return wide if bits == 16 and tiles <= 4 * processors and k >= 2048 else turns
+
+
+def compile_for(
+    target: str = "cuda:90",
+    config: Config = WIDE,
+    epilogue: Any = plain,
+    operands: str = "fp16",
+    out: str = "fp16",
+    trans_b: bool = False,
+    auxiliary: str | None = None,
+):
+    """Return the kernel compiled for a target, on any machine.
+
+    Args:
+        target: Such as ``cuda:90``.
+        config: Tile and schedule.
+        epilogue: Function of the interface of :func:`plain`.
+        operands: Triton's name of their element type.
+        out: That of the result.
+        trans_b: Whether B is given as N x K, as operands of 8 bits have to be.
+        auxiliary: Type of what the pointers of the epilogue point to; None when it uses none.
+    """
+    types = {"a": operands, "b": operands, "c": out}
+    blocks = config.blocks(trans_b)
+    text = ", ".join(f"{name}=tensordesc<{types[name]}{list(blocks[name])}>" for name in "abc")
+    text += ", M=i32:16, N=i32:16, K=i32:16"
+    constants = {**asdict(config), "TRANS_B": trans_b, "EPILOGUE": epilogue}
+    if config.SPLIT > 1:
+        text += ", partial=*fp32:16, ready=*i32:16"
+    else:
+        constants |= {"partial": None, "ready": None}
+    if auxiliary is None:
+        constants |= {"x": None, "y": None}
+    else:
+        text += f", x=*{auxiliary}:16, y=*{auxiliary}:16"
+    return Specialization(gemm, parse_signature(text), constants, {"num_warps": 4}).compile(target)
+
+
+def prepare(a, b, out, epilogue: Any = plain, x=None, y=None, config: Config | None = None) -> Callable[[], Any]:
+    """Return a function that computes ``out = epilogue(a @ b)`` on a Hopper GPU.
+
+    Args:
+        a: M x K, rows contiguous.
+        b: K x N, rows or columns contiguous; columns when elements have 8 bits.
+        out: M x N, rows contiguous; every contiguous row or column of the three is a multiple of 16 bytes.
+        epilogue: Function of the interface of :func:`plain`.
+        x, y: Tensors of the epilogue.
+        config: Tile and schedule; :func:`choose` does when None.
+
+    Raises:
+        ValueError: Sizes or strides do not fit.
+    """
+    import torch
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    (m, k), (other, n) = a.shape, b.shape
+    if other != k or tuple(out.shape) != (m, n):
+        raise ValueError(f"expected shapes M x K, K x N and M x N, got {m} x {k}, {other} x {n} and {tuple(out.shape)}")
+    trans_b = b.stride(1) != 1
+    processors = torch.cuda.get_device_properties(a.device).multi_processor_count
+    config = config or choose(m, n, k, processors, 8 * a.element_size())
+    blocks = config.blocks(trans_b)
+    tensors = {"a": a, "b": b.T if trans_b else b, "c": out}
+    described = [TensorDescriptor.from_tensor(tensors[name], blocks[name]) for name in "abc"]
+    tiles = triton.cdiv(m, config.BM) * triton.cdiv(n, config.BN)
+    grid = (min(processors, tiles * config.SPLIT),)
+    constants = {**asdict(config), "TRANS_B": trans_b, "EPILOGUE": epilogue}
+    partial = ready = None
+    if config.SPLIT > 1:
+        partial = torch.empty(tiles * (config.SPLIT - 1) * config.BM * config.BN, device=a.device, dtype=torch.float32)
+        ready = torch.zeros(tiles * config.GROUPS * config.SPLIT, device=a.device, dtype=torch.int32)
+    return lambda: gemm[grid](*described, m, n, k, x, y, partial, ready, **constants, num_warps=4)
+
+
+def matmul(a, b, epilogue: Any = plain, x=None, y=None, out_dtype: Any = None, config: Config | None = None):
+    """Return ``epilogue(a @ b)`` of two matrices on a Hopper GPU; the arguments are those of :func:`prepare`.
+
+    ``out_dtype`` is the type of the result, that of ``a`` when None; bfloat16 for operands of 8 bits.
+    """
+    import torch
+
+    dtype = out_dtype or (a.dtype if a.element_size() == 2 else torch.bfloat16)
+    out = torch.empty((a.shape[0], b.shape[1]), device=a.device, dtype=dtype)
+    prepare(a, b, out, epilogue, x, y, config)()
+    return out
+
+
+def show_code() -> None:
+    for name, config in (("cooperative", WIDE), ("ping-pong", TURNS)):
+        kernel = compile_for(config=config)
+        ptx, code = kernel.asm["ptx"], stats(kernel)
+        print(f"{name}: {config}")
+        for what, count in (
+            ("tile copies", len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.shared", ptx))),
+            ("tile stores", len(re.findall(r"cp\.async\.bulk\.tensor\.2d\.global", ptx))),
+            ("MMA instructions", code.mma),
+            ("register budgets", len(re.findall(r"setmaxnreg", ptx))),
+            ("spilled registers", code.spills),
+            ("bytes of shared memory", code.shared_bytes),
+        ):
+            print(f"  {what:24}{count:8}")
+
+
+def main() -> None:
+    show_code()
+    missing = gpu_missing()
+    if missing is None:
+        import torch
+
+        if torch.cuda.get_device_capability() != (9, 0):
+            missing = "the GPU is no Hopper"
+    if missing:
+        print(f"numbers not compared: {missing}")
+        return
+    m, n, k = 4096, 4096, 4096
+    a, b = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((m, k), (k, n)))
+    out = torch.empty((m, n), device="cuda", dtype=torch.bfloat16)
+    run = prepare(a, b, out)
+    run()
+    print(f"largest error: {(out.double() - a.double() @ b.double()).abs().max().item():.3g}")
+    for name, candidate in (("tlx", run), ("torch", lambda: torch.mm(a, b, out=out))):
+        time = triton.testing.do_bench(candidate, return_mode="median")
+        print(f"{name + ', TFLOPS at 4096':24}{2 * m * n * k / time / 1e9:8.0f}")
+
+
+if __name__ == "__main__":
+    main()
