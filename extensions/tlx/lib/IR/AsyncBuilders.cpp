@@ -1,5 +1,6 @@
 #include "tritonext_tlx/IR/AsyncBuilders.h"
 #include "tritonext_tlx/IR/Dialect.h"
+#include "tritonext_tlx/IR/SharedMemory.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -208,8 +209,10 @@ void buildMergeTasks(TritonOpBuilder &builder, std::vector<Value> &values) {
 
 void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<Value> &values) {
   ArrayRef<Value> operands = ArrayRef(values).drop_front();
-  builder.create<AsyncDescriptorLoadOp>(operands[0], operands.drop_front(5), operands[1],
-                                        operands[2], operands[3],
+  IntegerAttr mask;
+  bool alone = matchPattern(operands[5], m_Constant(&mask)) && mask.getValue().isZero();
+  builder.create<AsyncDescriptorLoadOp>(operands[0], operands.drop_front(6), operands[1],
+                                        operands[2], operands[3], alone ? Value() : operands[5],
                                         evictionPolicy(builder.getBuilder(), operands[4]));
 }
 
@@ -280,11 +283,19 @@ void buildFence(TritonOpBuilder &builder, std::vector<Value> &values) {
 }
 
 void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<Value> &values) {
+  if (constantOf(values[1]) == 1) {
+    buildBarrierInitFence(builder.getBuilder(), builder.getLastLoc());
+    return;
+  }
   setClusterSize(builder, values[1]);
   builder.create<ttng::FenceMBarrierInitReleaseClusterOp>();
 }
 
 void buildClusterBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
+  if (constantOf(values[1]) == 1) {
+    builder.create<ClusterBarrierOp>();
+    return;
+  }
   setClusterSize(builder, values[1]);
   builder.create<ttng::ClusterBarrierOp>();
 }
@@ -372,6 +383,26 @@ void buildRequireLayout(TritonOpBuilder &builder, std::vector<Value> &values) {
   // Python sets the layout right after.
   values[0] = builder.create<RequireLayoutOp>(values[1].getType(), values[1],
                                               builder.getBuilder().getUnitAttr());
+}
+
+void buildRemoteArrive(TritonOpBuilder &builder, std::vector<Value> &values) {
+  int64_t count = constantOf(values[4]), bytes = constantOf(values[5]);
+  auto op =
+      builder.create<RemoteArriveOp>(values[1], values[2], values[3], std::max<int64_t>(count, 1),
+                                     /*bytes=*/IntegerAttr(), /*perThread=*/count == 0);
+  if (bytes)
+    op.setBytes(bytes);
+}
+
+void buildRemoteStore(TritonOpBuilder &builder, std::vector<Value> &values) {
+  builder.create<RemoteStoreOp>(values[1], values[2], values[3],
+                                values.size() == 5 ? values[4] : Value());
+}
+
+void buildRemoteLoad(TritonOpBuilder &builder, std::vector<Value> &values) {
+  auto buffer = cast<ttg::MemDescType>(values[1].getType());
+  auto type = RankedTensorType::get(buffer.getShape(), buffer.getElementType());
+  values[0] = builder.create<RemoteLoadOp>(type, values[1], values[2]).getResult();
 }
 
 } // namespace tritonext::tlx

@@ -105,7 +105,8 @@ private:
       barrier.arrivals.push_back({use, op, expect.getPred(), 1});
       barrier.expects.push_back({use, expect});
     } else if (auto copy = dyn_cast<AsyncDescriptorLoadOp>(op)) {
-      if (use.operand->get() != copy.getBarrier() || !isPlain(copy))
+      // A copy to other blocks brings bytes to theirs.
+      if (use.operand->get() != copy.getBarrier() || copy.getTargets())
         return false;
       barrier.copies.push_back({use, copy, bytesOf(copy.getBuffer())});
     } else if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op)) {
@@ -114,13 +115,6 @@ private:
       return isa<ttng::InvalBarrierOp>(op);
     }
     return true;
-  }
-
-  /// Whether the bytes of a copy come to the barrier it names, and to no other block's.
-  static bool isPlain(AsyncDescriptorLoadOp copy) {
-    return copy->getNumOperands() == copy.getCoord().size() + 4 &&
-           llvm::all_of(copy->getAttrs(),
-                        [](NamedAttribute attr) { return attr.getName() == "cachePolicy"; });
   }
 
   /// Adds an arrival of each thread, which is inline assembly on the address of the barrier.

@@ -1,4 +1,5 @@
 #include "tritonext_tlx/IR/Dialect.h"
+#include "tritonext_tlx/IR/SharedMemory.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -212,6 +213,8 @@ private:
     OpBuilder builder(copy);
     Location loc = copy->getLoc();
     if (auto load = dyn_cast<AsyncDescriptorLoadOp>(copy)) {
+      if (load.getTargets())
+        return multicast(load);
       ttng::AsyncTMACopyGlobalToLocalOp::create(builder, loc, load.getDesc(), load.getCoord(),
                                                 load.getBarrier(), load.getBuffer(), load.getPred(),
                                                 /*multicast=*/false, load.getCachePolicyAttr());
@@ -226,6 +229,72 @@ private:
                                                   store.getCachePolicyAttr());
     }
     copy->erase();
+  }
+
+  /// Stock sends a tile to other blocks when the layout of the buffer spreads it over the cluster,
+  /// and to the same ones always.
+  static void multicast(AsyncDescriptorLoadOp load) {
+    OpBuilder builder(load);
+    Location loc = load.getLoc();
+    ttg::MemDescType buffer = bufferOf(load);
+    // As of a stock copy, whose effects stock knows: what the task did to the buffer comes before.
+    ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
+    Value condition = inFirstWarp(builder, loc, load.getPred());
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    Value descriptor =
+        UnrealizedConversionCastOp::create(builder, loc, pointer, load.getDesc()).getResult(0);
+    SharedView view = viewOf(builder, loc, load.getBuffer());
+    Value barrier = viewOf(builder, loc, load.getBarrier()).base;
+    tt::LinearLayout elements = elementsOf(buffer);
+    Value begin = beginOf(builder, loc, view, elements);
+    Value mask = arith::TruncIOp::create(builder, loc, builder.getI16Type(), load.getTargets());
+
+    size_t rank = load.getCoord().size();
+    std::string text, constraints = "b,r,l,r,h";
+    llvm::raw_string_ostream stream(text);
+    stream << "{ .reg .pred p; .reg .b64 policy; elect.sync _|p, -1; and.pred p, p, $0; ";
+    auto policy = dyn_cast_or_null<tt::CachePolicyAttr>(load.getCachePolicyAttr());
+    StringRef eviction;
+    if (policy && policy.getEvictionPolicy() == tt::EvictionPolicy::EVICT_FIRST)
+      eviction = "evict_first";
+    else if (policy && policy.getEvictionPolicy() == tt::EvictionPolicy::EVICT_LAST)
+      eviction = "evict_last";
+    if (!eviction.empty())
+      stream << "createpolicy.fractional.L2::" << eviction << ".b64 policy, 1.0; ";
+    stream << "@p cp.async.bulk.tensor." << rank
+           << "d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+           << (eviction.empty() ? "" : ".L2::cache_hint") << " [$1], [$2, {";
+    for (size_t i = 0; i < rank; ++i) {
+      stream << (i ? ", $" : "$") << i + 5;
+      constraints += ",r";
+    }
+    stream << "}], [$3], $4" << (eviction.empty() ? "" : ", policy") << "; }";
+
+    // One instruction copies as much of a row as the swizzle spans.
+    SmallVector<int64_t> box =
+        ttng::getTMABlockShape(buffer, /*packedSize=*/true, ttg::TMAMode::Tiled);
+    SmallVector<int64_t> at(rank, 0);
+    int32_t bytes = buffer.getElementTypeBitWidth() / 8;
+    auto number = [&](int64_t value) {
+      return arith::ConstantIntOp::create(builder, loc, value, 32);
+    };
+    for (bool more = true; more;) {
+      Value element = arith::XOrIOp::create(builder, loc, begin, number(elementAt(elements, at)));
+      Value offset = arith::MulIOp::create(builder, loc, element, number(bytes));
+      Value address = LLVM::GEPOp::create(builder, loc, view.base.getType(), builder.getI8Type(),
+                                          view.base, offset);
+      SmallVector<Value> operands = {condition, address, descriptor, barrier, mask};
+      for (size_t i = rank; i-- > 0;)
+        operands.push_back(arith::AddIOp::create(builder, loc, load.getCoord()[i], number(at[i])));
+      buildAsm(builder, loc, TypeRange(), operands, text, constraints + ",~{memory}");
+      more = false;
+      for (size_t i = rank; i-- > 0 && !more;) {
+        at[i] += box[i];
+        more = at[i] < buffer.getShape()[i];
+        at[i] = more ? at[i] : 0;
+      }
+    }
+    load.erase();
   }
 
   /// Stock has no such op. The instruction is a hint, so that each warp of a task gives it does no

@@ -47,6 +47,7 @@ from .memory import (
 from .mma5 import async_dot_scaled, tcgen05_commit
 from .passes import pipeline
 from .pipelining import alloc_pipeline, async_pipeline, pipeline_stage
+from .remote import async_remote_shmem_store, remote_shmem_store, remote_view
 from .report import report
 from .simulator import simulate
 from .tasks import (
@@ -96,6 +97,7 @@ __all__ = [
     "async_load_commit_group",
     "async_load_wait_group",
     "async_pipeline",
+    "async_remote_shmem_store",
     "async_store",
     "async_task",
     "async_task_replica_id",
@@ -144,6 +146,8 @@ __all__ = [
     "prefetch",
     "reinterpret_tensor_descriptor",
     "release_layout",
+    "remote_shmem_store",
+    "remote_view",
     "report",
     "require_layout",
     "reuse_group",

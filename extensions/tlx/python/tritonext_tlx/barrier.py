@@ -9,8 +9,8 @@ from triton.language.core import base_type, base_value, builtin
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded, choice, predicate, unsupported
-from .cluster import cluster_size
+from ._arguments import bounded, choice, predicate
+from .cluster import launched_blocks, remote_rank, spread_over
 from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, target_of
 
 __all__ = [
@@ -92,6 +92,62 @@ class mbarrier(base_value):
 
     def _set_name(self, builder: Any, name: str) -> None:
         self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
+
+
+class remote_mbarrier_type(base_type):
+    """Type of a barrier of another block of the cluster.
+
+    Attributes:
+        local: Type of the barrier at the same place of the own block.
+    """
+
+    def __init__(self, local: mbarrier_type) -> None:
+        self.local = local
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, remote_mbarrier_type) and self.local == other.local
+
+    def __hash__(self) -> int:
+        return hash((remote_mbarrier_type, self.local))
+
+    def __str__(self) -> str:
+        return f"remote_{self.local}"
+
+    __repr__ = __str__
+
+    def mangle(self) -> str:
+        return f"TLXR{self.local.mangle()}"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        self.local._flatten_ir_types(builder, out)
+        out.append(builder.get_int32_ty())
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[remote_mbarrier, int]:
+        local, cursor = self.local._unflatten_ir(handles, cursor)
+        return remote_mbarrier(local, tl.tensor(handles[cursor], tl.int32)), cursor + 1
+
+
+class remote_mbarrier(base_value):
+    """A barrier of another block of the cluster, made by :func:`remote_view`.
+
+    Attributes:
+        local: The barrier at the same place of the own block.
+        rank: The other block.
+    """
+
+    def __init__(self, local: mbarrier, rank: tl.tensor) -> None:
+        self.local = local
+        self.rank = rank
+        self.type = remote_mbarrier_type(local.type)
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.extend((self.local.handle, self.rank.handle))
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.local._set_name(builder, name)
 
 
 def _ir_type(builder: Any, shape: list[int]) -> Any:
@@ -200,8 +256,10 @@ def alloc_warp_barrier(num_barriers: Any, num_warps: Any = 1, num_arrivals: Any 
 def barrier_expect_bytes(bar: Any, size: Any, pred: Any = None, _semantic: Any = None) -> None:
     """Announce the bytes that copies bring in this phase, and arrive once.
 
+    A copy to several blocks brings each of them, at its own barrier, all of its bytes.
+
     Args:
-        bar: The barrier.
+        bar: The barrier, also one of :func:`remote_view`.
         size: Bytes of all copies of the phase together, a constant.
         pred: Condition; does nothing when false.
 
@@ -209,13 +267,17 @@ def barrier_expect_bytes(bar: Any, size: Any, pred: Any = None, _semantic: Any =
         UserError: An argument is of the wrong kind or out of range.
     """
     name = "barrier_expect_bytes"
-    barrier = require_barrier(name, "bar", bar)
+    remote = bar if isinstance(bar, remote_mbarrier) else None
+    barrier = remote.local if remote else require_barrier(name, "bar", bar)
     if barrier.type.per_thread:
         hint = "use a barrier of tlx.alloc_barriers for copies"
         raise refuse(name, "one thread announces bytes for all", "bar", expected="mbarrier", found=barrier, hint=hint)
     count = bounded(name, "size", size, 1, _LIMIT)
     condition = predicate(name, pred, _semantic)
-    typed_builder(_semantic).create_mbarrier_expect(barrier.handle, count, condition)
+    if remote:
+        _arrive_remotely(barrier, remote.rank, condition, 1, count, _semantic)
+    else:
+        typed_builder(_semantic).create_mbarrier_expect(barrier.handle, count, condition)
 
 
 @op(targets=NVIDIA_TMA)
@@ -252,23 +314,37 @@ def barrier_arrive(
     """Arrive at a barrier, once for all warps of the task; at one of :func:`alloc_warp_barrier` with each thread.
 
     Args:
-        bar: The barrier.
+        bar: The barrier, also one of :func:`remote_view`.
         arrive_count: Arrivals to count, a constant up to that of the barrier.
-        remote_cta_rank: Not supported: a block of the cluster whose barrier is meant.
+        remote_cta_rank: The block of the cluster at whose barrier, of the same place, to arrive; None for the own one.
         pred: Condition; does nothing when false.
 
     Raises:
-        UserError: An argument is of the wrong kind, out of range or not supported.
+        UserError: An argument is of the wrong kind or out of range, or the kernel has no clusters.
     """
     name = "barrier_arrive"
-    barrier = require_barrier(name, "bar", bar)
+    rank = constant(remote_cta_rank)
+    if isinstance(bar, remote_mbarrier):
+        if rank is not None:
+            raise refuse(name, "the block is given twice", "remote_cta_rank", expected=None, found=bar)
+        barrier, rank = bar.local, bar.rank
+    else:
+        barrier = require_barrier(name, "bar", bar)
+        rank = None if rank is None else remote_rank(name, "remote_cta_rank", rank, _semantic)
     count = bounded(name, "arrive_count", arrive_count, 1, 1 if barrier.type.per_thread else barrier.type.arrive_count)
-    unsupported(name, "remote_cta_rank", remote_cta_rank, None)
     condition = predicate(name, pred, _semantic)
-    if barrier.type.per_thread:
+    if rank is not None:
+        _arrive_remotely(barrier, rank, condition, 0 if barrier.type.per_thread else count, 0, _semantic)
+    elif barrier.type.per_thread:
         _semantic.builder.create_tlx_thread_arrive([barrier.handle, condition])
     else:
         typed_builder(_semantic).create_mbarrier_arrive(barrier.handle, count, condition)
+
+
+def _arrive_remotely(barrier: mbarrier, rank: tl.tensor, condition: Any, count: int, size: int, semantic: Any) -> None:
+    builder = semantic.builder
+    numbers = [builder.get_int32(value) for value in (count, size)]
+    builder.create_tlx_remote_arrive([barrier.handle, rank.handle, condition, *numbers])
 
 
 def _named_barrier(name: str, kind: int, bar: Any, arrive_count: Any, semantic: Any) -> None:
@@ -330,7 +406,7 @@ def fence(scope: Any, _semantic: Any = None) -> None:
             raise refuse(
                 name, "the target has one kind of access to shared memory", "scope", expected=expected, found=target
             )
-        typed_builder(_semantic).create_fence_async_shared(False)
+        _fence_async_shared(_semantic)
         return
     builder = _semantic.builder
     # Backends of LLVM name the scope of the device differently, and that of the system not at all.
@@ -341,16 +417,23 @@ def fence(scope: Any, _semantic: Any = None) -> None:
 @op(targets=NVIDIA_TMA)
 def fence_async_shared(_semantic: Any = None) -> None:
     """Do what ``fence("async_shared")`` does."""
-    typed_builder(_semantic).create_fence_async_shared(False)
+    _fence_async_shared(_semantic)
+
+
+def _fence_async_shared(semantic: Any) -> None:
+    # In a cluster also for stores to the buffers of other blocks.
+    typed_builder(semantic).create_fence_async_shared(launched_blocks() > 1)
 
 
 @op(targets=NVIDIA_TMA)
 def fence_mbarrier_init_cluster(_semantic: Any = None) -> None:
     """Make initialized barriers known to the other blocks of the cluster, before a :func:`cluster_barrier`.
 
+    A kernel needs neither before its first remote access: that much is done for it.
+
     Raises:
         UserError: The kernel has no clusters.
     """
     builder = _semantic.builder
-    size = cluster_size("fence_mbarrier_init_cluster", _semantic)
-    builder.create_tlx_fence_barrier_init([builder.get_int32(size)])
+    spread = spread_over("fence_mbarrier_init_cluster", _semantic)
+    builder.create_tlx_fence_barrier_init([builder.get_int32(spread)])

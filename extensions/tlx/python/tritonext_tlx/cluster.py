@@ -1,31 +1,127 @@
-"""Clusters of blocks."""
+"""Clusters of blocks: their size, and where all of their threads meet.
+
+A kernel launched with ``ctas_per_cga=(n, 1, 1)`` is compiled for one block, which owns its tensors and buffers; with
+``num_ctas=n`` tensors are spread over the blocks. Ops that name another block belong to the first kind.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import triton.language as tl
 
-from .definition import NVIDIA_TMA, op, refuse
+import tritonext
+from tritonext.errors import UserError
+
+from .definition import NVIDIA_TMA, constant, op, refuse, scalar
 from .utility import read_register
 
-__all__ = ["cluster_barrier", "cluster_cta_rank", "cluster_size_1d"]
+__all__ = ["OPTION", "cluster_barrier", "cluster_cta_rank", "cluster_size_1d", "launched_as", "launched_blocks"]
+
+OPTION = "ctas_per_cga"
+"""The launch option by which published TLX asks for clusters."""
 
 # Places in the table of lib/IR/AsyncBuilders.cpp.
 _RANK = 4
 _SIZE = 5
 
 
-def cluster_size(name: str, semantic: Any) -> int:
-    """Return the number of blocks in a cluster, of an op that needs more than one.
+class _Launch:
+    """The last stage of a kernel whose blocks are launched as clusters.
+
+    Args:
+        blocks: Blocks of a cluster.
+    """
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks = blocks
+
+    def __call__(self, inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
+        if "clusterlaunchcontrol.try_cancel" in source:
+            raise UserError(
+                "each block of a cluster would ask for work of its own, and get that of a whole cluster",
+                where=OPTION,
+                found=f"{OPTION}=({self.blocks}, 1, 1) for a kernel with tlx.clc_producer",
+                hint="launch it without clusters",
+            )
+        binary = inner(source, metadata)
+        # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an index
+        # and tensors of its own.
+        metadata["num_ctas"] = self.blocks
+        return binary
+
+
+@functools.cache
+def launched_as(blocks: int) -> tritonext.use:
+    """Return the scope in which kernels are compiled to be launched as clusters of so many blocks."""
+    step = tritonext.wrap_stage("cubin", _Launch(blocks), key=str(blocks))
+    return tritonext.use(tritonext.Pipeline([step], name=f"clusters of {blocks}", targets=NVIDIA_TMA))
+
+
+def launched_blocks() -> int:
+    """Return the number of blocks in a cluster of the kernel that is being compiled, each with tensors of its own."""
+    found = [
+        step.function.blocks
+        for pipeline in tritonext.active()
+        for step in pipeline.steps
+        if isinstance(step.function, _Launch)
+    ]
+    return found[-1] if found else 1
+
+
+def spread_over(name: str, semantic: Any) -> int:
+    """Return the number of blocks that a tensor is spread over, of an op that needs a cluster.
 
     Raises:
         UserError: The kernel has no clusters.
     """
-    size = semantic.builder.options.num_ctas
-    if size == 1:
-        raise refuse(name, "the kernel has no clusters", expected="num_ctas of 2 or more", found=size)
-    return size
+    spread = semantic.builder.options.num_ctas
+    if spread == 1 and launched_blocks() == 1:
+        raise _no_clusters(name, "ctas_per_cga=(n, 1, 1), or num_ctas of 2 or more, when the kernel is launched")
+    return spread
+
+
+def remote_blocks(name: str, semantic: Any) -> int:
+    """Return the number of blocks in the cluster, of an op that names another one.
+
+    Raises:
+        UserError: The kernel has no clusters, or its tensors are spread over them.
+    """
+    blocks = launched_blocks()
+    if semantic.builder.options.num_ctas != 1 or blocks == 1:
+        raise _no_clusters(name, "ctas_per_cga=(n, 1, 1) when the kernel is launched")
+    return blocks
+
+
+def _no_clusters(name: str, expected: str) -> Exception:
+    return refuse(
+        name,
+        "the kernel has no clusters",
+        expected=expected,
+        found="a cluster of 1",
+        hint="tritonext_tlx.install_compat() teaches launches and triton.Config the option ctas_per_cga",
+    )
+
+
+def remote_rank(name: str, argument: str, value: Any, semantic: Any) -> tl.tensor:
+    """Return the rank of a block of the cluster as a 32-bit value.
+
+    Raises:
+        UserError: It is no integer, or a constant out of range, or the kernel has no clusters.
+    """
+    blocks = remote_blocks(name, semantic)
+    rank = constant(value)
+    if isinstance(rank, int) and not 0 <= rank < blocks:
+        raise refuse(
+            name,
+            "the cluster has no such block",
+            argument,
+            expected=f"0 to {blocks - 1}, of a cluster of {blocks}",
+            found=rank,
+        )
+    return scalar(name, argument, value, semantic)
 
 
 @op(targets=NVIDIA_TMA)
@@ -42,10 +138,22 @@ def cluster_size_1d(_semantic: Any = None) -> tl.tensor:
 
 @op(targets=NVIDIA_TMA)
 def cluster_barrier(_semantic: Any = None) -> None:
-    """Wait for all threads of the cluster.
+    """Wait for all threads of the cluster, outside of tasks.
+
+    Kernels with remote accesses meet by themselves before the first one, with initialized barriers, and at their end.
 
     Raises:
-        UserError: The kernel has no clusters.
+        UserError: The kernel has no clusters, or a task is around.
     """
+    name = "cluster_barrier"
+    spread = spread_over(name, _semantic)
+    region = getattr(_semantic, "tlx_region", None)
+    if spread == 1 and region is not None:
+        raise refuse(
+            name,
+            "a task waits for all warps of the cluster",
+            expected="a call outside of tasks",
+            hint="let tasks of two blocks meet at barriers, with tlx.barrier_arrive(…, remote_cta_rank=…)",
+        )
     builder = _semantic.builder
-    builder.create_tlx_cluster_barrier([builder.get_int32(cluster_size("cluster_barrier", _semantic))])
+    builder.create_tlx_cluster_barrier([builder.get_int32(spread)])

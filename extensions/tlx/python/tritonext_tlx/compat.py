@@ -13,23 +13,20 @@ import importlib.util
 import sys
 import threading
 import types
-from collections.abc import Callable
 from typing import Any
 
 import tritonext
 from tritonext import launch
 from tritonext.errors import ExtensionError, UserError
 
-__all__ = ["NAME", "Compatibility", "install_compat"]
+from .cluster import OPTION, launched_as
+
+__all__ = ["NAME", "OPTION", "Compatibility", "cluster_shape", "install_compat"]
 
 NAME = "triton.language.extra.tlx"
 """The name by which published TLX is imported."""
 
-OPTION = "ctas_per_cga"
-"""The launch option by which published TLX asks for clusters."""
-
 _PARENT, _, _LEAF = NAME.rpartition(".")
-_TARGETS = ("cuda:90", "cuda:100")
 
 _lock = threading.RLock()
 _installed: list[Compatibility] = []
@@ -75,7 +72,7 @@ def install_compat() -> Compatibility:
     with _lock:
         if not _installed:
             _refuse_other()
-            _option = launch.add_option(OPTION, _apply, _shape)
+            _option = launch.add_option(OPTION, _apply, cluster_shape)
             _provide()
         handle = Compatibility()
         _installed.append(handle)
@@ -129,7 +126,7 @@ def _remove() -> None:
 # --- the launch option -----------------------------------------------------------------------------------------------
 
 
-def _shape(value: Any) -> tuple[int, int, int]:
+def cluster_shape(value: Any) -> tuple[int, int, int]:
     """Return the shape of a cluster as a tuple.
 
     Raises:
@@ -149,7 +146,7 @@ def _shape(value: Any) -> tuple[int, int, int]:
 
 
 def _apply(value: Any, grid: Any, options: dict[str, Any]) -> tuple[Any, tritonext.use | None]:
-    blocks = _shape(value)[0]
+    blocks = cluster_shape(value)[0]
     if options.get("num_ctas") not in (None, 1):
         raise UserError(
             "a launch has two sizes for the cluster",
@@ -157,7 +154,7 @@ def _apply(value: Any, grid: Any, options: dict[str, Any]) -> tuple[Any, tritone
             found=f"{OPTION}={value!r} and num_ctas={options['num_ctas']!r}",
             hint="leave out num_ctas: with it the blocks of a cluster share one program",
         )
-    return (grid, None) if blocks == 1 else (_clusters(grid, blocks), _launched_as(blocks))
+    return (grid, None) if blocks == 1 else (_clusters(grid, blocks), launched_as(blocks))
 
 
 def _clusters(grid: Any, blocks: int) -> Any:
@@ -174,23 +171,3 @@ def _clusters(grid: Any, blocks: int) -> Any:
             hint="round it up, and leave the blocks past the end without work",
         )
     return (sizes[0] // blocks, *sizes[1:])
-
-
-@functools.cache
-def _launched_as(blocks: int) -> tritonext.use:
-    def cubin(inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
-        if "clusterlaunchcontrol.try_cancel" in source:
-            raise UserError(
-                "each block of a cluster would ask for work of its own, and get that of a whole cluster",
-                where=OPTION,
-                found=f"{OPTION}=({blocks}, 1, 1) for a kernel with tlx.clc_producer",
-                hint="launch it without clusters",
-            )
-        binary = inner(source, metadata)
-        # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an index
-        # and tensors of its own.
-        metadata["num_ctas"] = blocks
-        return binary
-
-    step = tritonext.wrap_stage("cubin", cubin, key=str(blocks))
-    return tritonext.use(tritonext.Pipeline([step], name=f"clusters of {blocks}", targets=_TARGETS))

@@ -29,6 +29,7 @@ from .types import (
     buffered_tensor,
     buffered_tensor_type,
     default_layout,
+    remote_buffer,
     require_buffer,
     storage_kind,
 )
@@ -396,7 +397,7 @@ def local_load(
     """Load a slot, or a view of one, into registers. It waits for no asynchronous copy or product.
 
     Args:
-        src: One slot.
+        src: One slot, also one of :func:`remote_view`.
         token: A token of the wait that the load comes after, for readers of the kernel.
         layout: The layout of registers to load in, as of :func:`require_layout`; chosen by the compiler when None.
         relaxed: Not supported: telling AMD that a wait of the kernel covers the copy. Stock passes lose the mark.
@@ -407,14 +408,18 @@ def local_load(
         UserError: An argument is of the wrong kind.
     """
     name = "local_load"
-    kind = require_buffer(name, "src", src, slots=False, storage=None).type
+    slot = src.local if isinstance(src, remote_buffer) else src
+    kind = require_buffer(name, "src", slot, slots=False, storage=None).type
     _check_token(name, token)
     if kind.storage is storage_kind.tmem:
-        value = tmem.load(name, src, _semantic)
+        value = tmem.load(name, slot, _semantic)
+        return value if constant(layout) is None else required(name, value, layout, _semantic)
+    result = tl.block_type(kind.element_ty, kind.shape)
+    if isinstance(src, remote_buffer):
+        value = tl.tensor(_semantic.builder.create_tlx_remote_load([slot.handle, src.rank.handle]), result)
         return value if constant(layout) is None else required(name, value, layout, _semantic)
     builder = typed_builder(_semantic)
-    result = tl.block_type(kind.element_ty, kind.shape)
-    handle = builder.create_local_load(result.to_ir(builder), src.handle)
+    handle = builder.create_local_load(result.to_ir(builder), slot.handle)
     if target_of(_semantic) in AMD_ASYNC:
         # The kernel waits for copies itself; LLVM would wait for all of them in front of each load.
         handle.set_attr("ttg.amdg.syncedViaAsyncWait", builder.get_bool_attr(True))
@@ -435,22 +440,30 @@ def local_store(dst: Any, src: Any, _semantic: Any = None) -> None:
     """Store a tensor to a slot, or a view of one.
 
     Args:
-        dst: One slot.
+        dst: One slot, also one of :func:`remote_view`.
         src: A tensor of the same shape and type.
 
     Raises:
         UserError: Shape or type differ, or an argument is of the wrong kind.
     """
     name = "local_store"
-    kind = require_buffer(name, "dst", dst, slots=False, storage=None).type
-    _check_like(name, "src", tensor(name, "src", src), kind.shape, kind.element_ty)
+    slot = dst.local if isinstance(dst, remote_buffer) else dst
+    kind = require_buffer(name, "dst", slot, slots=False, storage=None).type
+    check_like(name, "src", tensor(name, "src", src), kind.shape, kind.element_ty)
     if kind.storage is storage_kind.tmem:
-        tmem.store(name, dst, src, _semantic)
-        return
-    typed_builder(_semantic).create_local_store(dst.handle, src.handle)
+        tmem.store(name, slot, src, _semantic)
+    elif isinstance(dst, remote_buffer):
+        _semantic.builder.create_tlx_remote_store([src.handle, slot.handle, dst.rank.handle])
+    else:
+        typed_builder(_semantic).create_local_store(slot.handle, src.handle)
 
 
-def _check_like(name: str, argument: str, value: tl.tensor, shape: list[int], dtype: tl.dtype) -> None:
+def check_like(name: str, argument: str, value: tl.tensor, shape: list[int], dtype: tl.dtype) -> None:
+    """Check shape and type of a tensor that goes into a buffer.
+
+    Raises:
+        UserError: One of them differs.
+    """
     found = [int(size) for size in value.shape]
     if found != shape:
         raise refuse(name, "the shapes differ", argument, expected=tuple(shape), found=tuple(found))
@@ -533,5 +546,5 @@ def local_scatter(buffer: Any, value: Any, index: Any, axis: Any, _semantic: Any
     name = "local_scatter"
     kind = require_buffer(name, "buffer", buffer, slots=False).type
     at = _check_index(name, kind, index, axis)
-    _check_like(name, "value", tensor(name, "value", value), [int(size) for size in index.shape], kind.element_ty)
+    check_like(name, "value", tensor(name, "value", value), [int(size) for size in index.shape], kind.element_ty)
     typed_builder(_semantic).create_local_scatter(buffer.handle, value.handle, index.handle, at)

@@ -95,7 +95,9 @@ def async_tasks(
 
     Args:
         exclusive: Whether the kernel has no other block of tasks, which is checked.
-        no_ending_cluster_sync: Not supported.
+        no_ending_cluster_sync: Whether the blocks of a cluster end without waiting for each other, in a kernel that
+            accesses other blocks in these tasks last. No block may end then before others have accessed it. The wait
+            stays where the default task is alone.
         mbarrier_try_wait_suspend_ns: Not supported.
 
     Raises:
@@ -104,7 +106,7 @@ def async_tasks(
     """
     name = "async_tasks"
     alone = choice(name, "exclusive", exclusive, (False, True))
-    unsupported(name, "no_ending_cluster_sync", no_ending_cluster_sync, False)
+    unsynchronized = choice(name, "no_ending_cluster_sync", no_ending_cluster_sync, (False, True))
     unsupported(name, "mbarrier_try_wait_suspend_ns", mbarrier_try_wait_suspend_ns, None)
     if _region(_semantic) is not None:
         raise refuse(name, "a block of tasks stands in another one", expected="one block of tasks around the tasks")
@@ -114,7 +116,7 @@ def async_tasks(
     with _replaced(_semantic, "tlx_region", region):
         _body.emit()
     _check_tasks(name, region.tasks, builder.options.num_warps, builder.options.maxnreg)
-    _merge(region.tasks, alone, _semantic, _body)
+    _merge(region.tasks, alone, unsynchronized, _semantic, _body)
 
 
 def _check_statements(body: Any, statements: Any) -> None:
@@ -190,7 +192,7 @@ def _check_registers(name: str, others: list[_Task], num_warps: int, maximum: in
         )
 
 
-def _merge(tasks: list[_Task], exclusive: bool, semantic: Any, body: Any) -> None:
+def _merge(tasks: list[_Task], exclusive: bool, unsynchronized: bool, semantic: Any, body: Any) -> None:
     builder = semantic.builder
     (default,) = (task for task in tasks if not task.num_warps)
     default.op.set_attr("tlx.target", builder.get_string_attr(target_of(semantic)))
@@ -199,6 +201,8 @@ def _merge(tasks: list[_Task], exclusive: bool, semantic: Any, body: Any) -> Non
     facts = {"num_warps": builder.options.num_warps, "threads_per_warp": 32, "num_ctas": builder.options.num_ctas}
     for name, number in facts.items():
         default.op.set_attr(f"tlx.{name}", builder.get_int32_attr(number))
+    if unsynchronized:
+        default.op.set_attr("tlx.no_ending_cluster_sync", builder.get_unit_attr())
     builder.create_tlx_merge_tasks([builder.get_int32(0)])
     # The op is gone when there was nothing to merge.
     captured = default.op.get_operation().get_str_attr("tlx.captured_tensor") if len(tasks) > 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import triton.language as tl
@@ -18,6 +19,7 @@ from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, coordinates, predicate, unsupported
 from .barrier import require_barrier
+from .cluster import remote_rank
 from .definition import NVIDIA_TMA, constant, integers, op, refuse, scalar
 from .types import buffered_tensor, require_buffer
 
@@ -98,25 +100,46 @@ def async_descriptor_load(
         pred: Condition; does nothing when false.
         cache_modifier: Only ``""``: the instruction has none.
         eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``, of the lines in the L2 cache.
-        multicast_targets: Not supported: blocks of the cluster that get the tile too.
+        multicast_targets: Ranks of the blocks of the cluster that get the tile, a tuple of integers; none for the own
+            block alone. Each gets it in the same place, with its bytes at the same barrier, and so has to be ready.
         two_ctas: Not supported: one barrier for a pair of blocks.
 
     Raises:
-        UserError: An argument is of the wrong kind or not supported.
+        UserError: An argument is of the wrong kind or not supported, a constant rank is out of range or there twice, or
+            the kernel has no clusters.
     """
     name = "async_descriptor_load"
     buffer = _tile(name, "result", desc, result)
     signalled = require_barrier(name, "barrier", barrier)
     choice(name, "cache_modifier", cache_modifier, ("",))
     eviction = _EVICTION[choice(name, "eviction_policy", eviction_policy, tuple(_EVICTION))]
-    unsupported(name, "multicast_targets", tuple(constant(multicast_targets) or ()), ())
+    targets = _targets(name, multicast_targets, _semantic)
     unsupported(name, "two_ctas", two_ctas, False)
     start = coordinates(name, offsets, len(desc.block_shape), _semantic)
     condition = predicate(name, pred, _semantic)
     builder = _semantic.builder
     builder.create_tlx_async_descriptor_load(
-        [desc.handle, buffer.handle, signalled.handle, condition, builder.get_int32(eviction), *start]
+        [desc.handle, buffer.handle, signalled.handle, condition, builder.get_int32(eviction), targets, *start]
     )
+
+
+def _targets(name: str, value: Any, semantic: Any) -> Any:
+    """Return the mask of the blocks that get a tile, the constant 0 for the own one alone."""
+    argument = "multicast_targets"
+    ranks = constant(value)
+    if ranks is None or isinstance(ranks, tl.tensor) or not isinstance(ranks, Iterable):
+        if ranks is None:
+            return semantic.builder.get_int32(0)
+        raise refuse(name, "an argument is not a tuple of ranks", argument, expected="such as (0, 1)", found=ranks)
+    ranks = [constant(rank) for rank in ranks]
+    known = [rank for rank in ranks if isinstance(rank, int)]
+    if len(set(known)) < len(known):
+        raise refuse(name, "a block is there twice", argument, expected="each block once", found=tuple(known))
+    mask = semantic.to_tensor(0)
+    for rank in ranks:
+        place = remote_rank(name, argument, rank, semantic)
+        mask = semantic.or_(mask, semantic.shl(semantic.to_tensor(1), place))
+    return mask.handle
 
 
 @op(targets=NVIDIA_TMA)

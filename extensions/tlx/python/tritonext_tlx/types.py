@@ -13,7 +13,15 @@ from triton.language.core import base_type, base_value, builtin
 
 from .definition import refuse
 
-__all__ = ["alignment_of", "async_token", "buffered_tensor", "buffered_tensor_type", "default_layout", "storage_kind"]
+__all__ = [
+    "alignment_of",
+    "async_token",
+    "buffered_tensor",
+    "buffered_tensor_type",
+    "default_layout",
+    "remote_buffer",
+    "storage_kind",
+]
 
 
 class storage_kind(enum.Enum):
@@ -114,6 +122,72 @@ class buffered_tensor(base_value):
 
     def _set_name(self, builder: Any, name: str) -> None:
         self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
+
+
+class remote_buffer_type(base_type):
+    """Type of a slot of another block of the cluster.
+
+    Attributes:
+        local: Type of the slot at the same place of the own block.
+    """
+
+    def __init__(self, local: buffered_tensor_type) -> None:
+        self.local = local
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, remote_buffer_type) and self.local == other.local
+
+    def __hash__(self) -> int:
+        return hash((remote_buffer_type, self.local))
+
+    def __str__(self) -> str:
+        return f"remote_{self.local}"
+
+    __repr__ = __str__
+
+    def mangle(self) -> str:
+        return f"TLXR{self.local.mangle()}"
+
+    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
+        self.local._flatten_ir_types(builder, out)
+        out.append(builder.get_int32_ty())
+
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[remote_buffer, int]:
+        local, cursor = self.local._unflatten_ir(handles, cursor)
+        return remote_buffer(local, tl.tensor(handles[cursor], tl.int32)), cursor + 1
+
+
+class remote_buffer(base_value):
+    """A slot of another block of the cluster, made by :func:`remote_view`.
+
+    Attributes:
+        local: The slot at the same place of the own block.
+        rank: The other block.
+    """
+
+    def __init__(self, local: buffered_tensor, rank: tl.tensor) -> None:
+        self.local = local
+        self.rank = rank
+        self.type = remote_buffer_type(local.type)
+
+    @property
+    def dtype(self) -> tl.dtype:
+        """Type of the elements."""
+        return self.local.dtype
+
+    @property
+    def shape(self) -> list[tl.constexpr]:
+        """Shape of the slot."""
+        return self.local.shape
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.extend((self.local.handle, self.rank.handle))
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.local._set_name(builder, name)
 
 
 class async_token_type(base_type):

@@ -296,7 +296,7 @@ def wrong(x, n, CASE: tl.constexpr):
         ("bytes", "1 << 20", "out of range", "barrier_expect_bytes, argument size", "1 to 1048575", "1048576"),
         ("run-time bytes", "bytes(one[0], n)", "not a constant", "barrier_expect_bytes, argument size", "", ""),
         ("arrivals", "one[0], 3", "out of range", "barrier_arrive, argument arrive_count", "1 to 2", "3"),
-        ("remote", "remote_cta_rank=0", "not supported", "barrier_arrive, argument remote_cta_rank", "None", "0"),
+        ("remote", "remote_cta_rank=0", "has no clusters", "barrier_arrive", "ctas_per_cga=(n, 1, 1)", "1"),
         ("no warps", "num_warps=33", "out of range", "alloc_warp_barrier, argument num_warps", "1 to 32", "33"),
         ("too many arrivals", "1024", "out of range", "alloc_warp_barrier, argument num_arrivals", "1 to 1023", "1024"),
         (

@@ -250,7 +250,7 @@ def wrong(x, n, CASE: tl.constexpr):
         with tlx.async_tasks(exclusive=2):
             pass
     if CASE == "sync":
-        with tlx.async_tasks(no_ending_cluster_sync=True):
+        with tlx.async_tasks(no_ending_cluster_sync=3):
             pass
     if CASE == "suspend":
         with tlx.async_tasks(mbarrier_try_wait_suspend_ns=100):

@@ -242,7 +242,7 @@ PREFETCH, MAKE = "async_descriptor_prefetch_tensor", "make_tensor_descriptor"
         ("condition", "not a scalar", f"{LOAD}, argument pred", "a scalar", "int1"),
         ("modifier", "no such value", f"{LOAD}, argument cache_modifier", "''", "'.cg'"),
         ("policy", "no such value", f"{LOAD}, argument eviction_policy", "'evict_last'", "'evict_normal'"),
-        ("multicast", "not supported", f"{LOAD}, argument multicast_targets", "()", ""),
+        ("multicast", "has no clusters", LOAD, "ctas_per_cga=(n, 1, 1)", "a cluster of 1"),
         ("pair", "not supported", f"{LOAD}, argument two_ctas", "False", "True"),
         ("reduction", "no such value", f"{STORE}, argument store_reduce", "'xor'", "'mul'"),
         ("reduction of type", "no atomic 'xor'", f"{STORE}, argument store_reduce", "int32", "fp16"),

@@ -121,7 +121,14 @@ def axes(x, n, CASE: tl.constexpr):
         ("run-time axis", "cuda:90", "no such value", "thread_id, argument axis", "0, 1, 2", "a value of type int32"),
         ("rank", "cuda:80", "the target lacks", "cluster_cta_rank", "cuda:90, cuda:100", "cuda:80"),
         ("size", "hip:gfx942", "the target lacks", "cluster_size_1d", "cuda:90, cuda:100", "hip:gfx942"),
-        ("barrier", "cuda:90", "the kernel has no clusters", "cluster_barrier", "num_ctas of 2 or more", "1"),
+        (
+            "barrier",
+            "cuda:90",
+            "the kernel has no clusters",
+            "cluster_barrier",
+            "ctas_per_cga=(n, 1, 1), or num_ctas of",
+            "",
+        ),
         ("barrier", "cuda:80", "the target lacks", "cluster_barrier", "cuda:90, cuda:100", "cuda:80"),
     ],
 )

@@ -25,8 +25,9 @@ namespace tritonext::tlx {
 /// `values[1]` is any value and becomes the result.
 void buildMergeTasks(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
-/// Builds `tlx.async_descriptor_load` of descriptor, buffer, barrier, predicate, eviction policy
-/// and the coordinates.
+/// Builds `tlx.async_descriptor_load` of descriptor, buffer, barrier, predicate, eviction policy,
+/// the mask of the blocks that get the tile or the constant 0 for the own one alone, and the
+/// coordinates.
 void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 /// Builds `tlx.async_descriptor_store` of descriptor, buffer, eviction policy, kind of reduction or
@@ -55,10 +56,12 @@ void buildNamedBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &value
 /// Builds an acquire-release fence of the scope that `values[1]` names.
 void buildFence(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
-/// Makes initialised barriers visible to the other blocks of a cluster of `values[1]` blocks.
+/// Makes initialised barriers visible to the other blocks of the cluster. `values[1]` is how many
+/// blocks a tensor is spread over.
 void buildFenceBarrierInit(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
-/// Builds a barrier of all threads of a cluster of `values[1]` blocks.
+/// Builds a barrier of all threads of a cluster. `values[1]` is how many blocks a tensor is spread
+/// over.
 void buildClusterBarrier(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 /// Builds `tlx.alias_spec` of `values[1]` bytes, or of as many as needed when that is 0.
@@ -94,6 +97,16 @@ void buildInspectLayout(TritonOpBuilder &builder, std::vector<mlir::Value> &valu
 
 /// Builds `tlx.require_layout` of `values[1]`; Python sets the layout.
 void buildRequireLayout(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.remote_arrive` of barrier, rank, predicate, arrivals (0 for one of each thread) and
+/// bytes (0 for none).
+void buildRemoteArrive(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.remote_store` of tensor, buffer, rank and, when there is a fourth value, barrier.
+void buildRemoteStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Builds `tlx.remote_load` of buffer and rank.
+void buildRemoteLoad(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
 } // namespace tritonext::tlx
 

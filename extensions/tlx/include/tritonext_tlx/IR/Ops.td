@@ -54,18 +54,23 @@ def Tlx_AsyncDotOp : Tlx_Op<"async_dot", [AllTypesMatch<["c", "d"]>]> {
 
 // Stock copies want a descriptor that already has the layout of the buffer, and descriptors get layouts late.
 
-def Tlx_AsyncDescriptorLoadOp : Tlx_Op<"async_descriptor_load"> {
+def Tlx_AsyncDescriptorLoadOp : Tlx_Op<"async_descriptor_load", [AttrSizedOperandSegments]> {
   let summary = "copy a tile into a buffer and signal a barrier, by a descriptor without a layout";
+  let description = [{
+    With `targets`, a mask of one bit for each block of the cluster, the tile and the signal go to the same places of
+    each of those blocks, and not to the own block unless its bit is set.
+  }];
   let arguments = (ins
     TT_TensorDescType:$desc,
     Variadic<I32>:$coord,
     TTG_MemDescType:$buffer,
     TTG_MemDescType:$barrier,
     I1:$pred,
+    Optional<I32>:$targets,
     OptionalAttr<AnyAttr>:$cachePolicy
   );
   let assemblyFormat = [{
-    $desc `[` $coord `]` $buffer `,` $barrier `,` $pred attr-dict
+    $desc `[` $coord `]` $buffer `,` $barrier `,` $pred (`to` $targets^)? attr-dict
     `:` qualified(type($desc)) `,` qualified(type($buffer)) `,` qualified(type($barrier))
   }];
 }
@@ -177,6 +182,59 @@ def Tlx_TmemStoreOp : Tlx_Op<"tmem_store"> {
   let summary = "store a tensor of any layout to a buffer in tensor memory";
   let arguments = (ins TTG_MemDescType:$dst, TT_Tensor:$src);
   let assemblyFormat = "$src `,` $dst attr-dict `:` type($src) `->` qualified(type($dst))";
+}
+
+// Stock reaches other blocks of a cluster only where one tensor is spread over all of them. Here each block owns its
+// tensors, so other blocks are named by their rank.
+
+def Tlx_ClusterBarrierOp : Tlx_Op<"cluster_barrier"> {
+  let summary = "wait for all threads of the cluster";
+  let description = [{
+    `ttng.cluster_barrier` for kernels whose tensors belong to one block, which stock does not let have one.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tlx_RemoteArriveOp : Tlx_Op<"remote_arrive"> {
+  let summary = "arrive at the barrier of another block of the cluster";
+  let description = [{
+    Counts `count` arrivals, or one of each thread with `perThread`. With `bytes` it is one arrival that announces so
+    many bytes.
+  }];
+  let arguments = (ins
+    TTG_MemDescType:$barrier,
+    I32:$rank,
+    I1:$pred,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
+    OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$bytes,
+    UnitAttr:$perThread
+  );
+  let assemblyFormat = "$barrier `of` $rank `,` $pred attr-dict `:` qualified(type($barrier))";
+}
+
+def Tlx_RemoteStoreOp : Tlx_Op<"remote_store"> {
+  let summary = "store a tensor into the buffer of another block of the cluster";
+  let description = [{
+    `dst` and `barrier` are those of the own block, and stand for the same places of the other one. With a barrier the
+    store is asynchronous, and its bytes are signalled there.
+  }];
+  let arguments = (ins
+    TT_Tensor:$src,
+    TTG_MemDescType:$dst,
+    I32:$rank,
+    Optional<TTG_MemDescType>:$barrier
+  );
+  let assemblyFormat = [{
+    $src `,` $dst `of` $rank (`signals` $barrier^)? attr-dict
+    `:` type($src) `,` qualified(type($dst)) (`,` qualified(type($barrier))^)?
+  }];
+}
+
+def Tlx_RemoteLoadOp : Tlx_Op<"remote_load"> {
+  let summary = "load a tensor from the buffer of another block of the cluster";
+  let arguments = (ins TTG_MemDescType:$src, I32:$rank);
+  let results = (outs TT_Tensor:$result);
+  let assemblyFormat = "$src `of` $rank attr-dict `:` qualified(type($src)) `->` type($result)";
 }
 
 #endif // TRITONEXT_TLX_IR_OPS_TD

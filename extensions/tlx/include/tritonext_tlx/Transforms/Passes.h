@@ -1,6 +1,8 @@
 #ifndef TRITONEXT_TLX_TRANSFORMS_PASSES_H
 #define TRITONEXT_TLX_TRANSFORMS_PASSES_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -214,4 +214,38 @@ def InspectLayoutsPass : Pass<"tlx-inspect-layouts", "::mlir::ModuleOp"> {
   }];
 }
 
+def SynchronizeClustersPass : Pass<"tlx-synchronize-clusters", "::mlir::ModuleOp"> {
+  let summary = "Let blocks of a cluster meet before the first and after the last remote access";
+  let description = [{
+    A block may access the memory of another one only while that one runs, and its barriers once they are initialised.
+    A kernel with remote accesses gets a cluster barrier before the first one, behind a fence for barriers, and one at
+    each end of the kernel. A barrier that the kernel has at such a place already is enough, and the one at the end is
+    left out behind tasks with the attribute `tlx.no_ending_cluster_sync`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerRemoteAccessesPass : Pass<"tlx-lower-remote-accesses", "::mlir::ModuleOp"> {
+  let summary = "Turn accesses to other blocks of a cluster into instructions";
+  let description = [{
+    `tlx.remote_arrive`, `tlx.remote_store` and `tlx.remote_load` become inline assembly on addresses of the cluster. A
+    tensor is moved to a layout in which each thread has up to 16 bytes that lie next to each other in the buffer. Waits
+    for barriers acquire at the scope of the cluster where there are plain loads and stores.
+
+    A buffer without 4 bytes in a row for an asynchronous store is an error.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::triton::gpu::TritonGPUDialect"];
+}
+
+def LowerClusterBarriersPass : Pass<"tlx-lower-cluster-barriers", "::mlir::ModuleOp"> {
+  let summary = "Let all warps of a block meet at cluster barriers";
+  let description = [{
+    Hardware waits for all threads, those included that run tasks and wait for the next ones meanwhile. In a kernel with
+    tasks `tlx.cluster_barrier` becomes a block of tasks in which every warp meets the cluster. It runs once the number
+    of warps is known. A barrier inside of a task is an error.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::triton::gpu::TritonGPUDialect"];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD

@@ -1,0 +1,78 @@
+// RUN: %opt %s --pass tlx-synchronize-clusters | FileCheck %s
+
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+
+// Blocks meet once barriers are initialized, and outside of loops.
+// CHECK-LABEL: @loop
+// CHECK: ttng.init_barrier
+// CHECK-NEXT: llvm.inline_asm {{.*}}"fence.mbarrier_init.release.cluster;"
+// CHECK-NEXT: tlx.cluster_barrier
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: tlx.remote_arrive
+// CHECK: tlx.cluster_barrier
+// CHECK-NEXT: tt.return
+tt.func public @loop(%n: i32, %pred: i1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %bar = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tlx.remote_arrive %bar of %n, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  tt.return
+}
+
+// What the kernel has already is enough.
+// CHECK-LABEL: @met
+// CHECK-NOT: llvm.inline_asm
+// CHECK: tlx.cluster_barrier
+// CHECK-NEXT: tlx.remote_arrive
+// CHECK-NEXT: tlx.cluster_barrier
+// CHECK-NEXT: tt.return
+tt.func public @met(%n: i32, %pred: i1) {
+  %bar = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.cluster_barrier
+  tlx.remote_arrive %bar of %n, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.cluster_barrier
+  tt.return
+}
+
+// A barrier that is initialized later is not met before.
+// CHECK-LABEL: @too_early
+// CHECK: tlx.cluster_barrier
+// CHECK: ttng.init_barrier
+// CHECK: tlx.cluster_barrier
+// CHECK-NEXT: tlx.remote_arrive
+tt.func public @too_early(%n: i32, %pred: i1) {
+  tlx.cluster_barrier
+  %bar = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.remote_arrive %bar of %n, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// Each return is an end.
+// CHECK-LABEL: @returns
+// CHECK-COUNT-3: tlx.cluster_barrier
+// CHECK-NOT: tlx.cluster_barrier
+tt.func public @returns(%n: i32, %pred: i1, %bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>) {
+  cf.cond_br %pred, ^out, ^go
+^out:
+  tt.return
+^go:
+  tlx.remote_arrive %bar of %n, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// CHECK-LABEL: @alone
+// CHECK-NOT: tlx.cluster_barrier
+// CHECK: tt.return
+tt.func public @alone(%bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>) {
+  ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+}
