@@ -107,7 +107,6 @@ CASES = (
         "matmul_kernel_tlx_ws",
         "gemm",
         {**_WS, "NUM_CTAS": 2, "USE_WARP_BARRIER": False},
-        gap="an argument is not supported",
     ),
     Case(
         "gemm persistent cooperative",
@@ -403,7 +402,8 @@ def simulated_difference(kernel: Any, config: Any, family: str, seed: int) -> fl
         config.pre_hook(filled := {**values, **described})
         values |= {name: Descriptor(arrays[name], filled[name].block_shape) for name in described}
     given = {name: values[name] for name in kernel.arg_names if name in values}
-    simulate(kernel, grid, seed=seed, num_warps=config.num_warps, **given)
+    clusters = {name: config.kwargs[name] for name in ("ctas_per_cga",) if name in config.kwargs}
+    simulate(kernel, grid, seed=seed, num_warps=config.num_warps, **clusters, **given)
     return float(np.abs(out - wanted).max() / np.abs(wanted).max())
 
 

@@ -64,7 +64,8 @@ def simulate(kernel: Any, grid: Any, *args: Any, seed: int = 0, **kwargs: Any) -
         *args: Arguments of the kernel: NumPy arrays for pointers, :class:`Typed` for arrays of types that NumPy lacks,
             :class:`Descriptor` for tensor descriptors, numbers.
         seed: Of all choices.
-        **kwargs: Further arguments by name, and the options ``num_warps``, ``num_stages``, ``num_ctas``, ``maxnreg``.
+        **kwargs: Further arguments by name, and the options ``num_warps``, ``num_stages``, ``num_ctas``, ``maxnreg``,
+            and ``ctas_per_cga`` for clusters of programs.
 
     Raises:
         Finding: The kernel does something wrong; its classes say what.

@@ -67,6 +67,7 @@ class _Issuer:
 
     def __init__(self, op: AsyncOp, clock: np.ndarray) -> None:
         self.name = str(op.actor)
+        self.block = op.actor.block
         self.tid = op.actor.tid
         self.clock = clock
 

@@ -1,4 +1,6 @@
-"""One program of a simulated kernel: its actors, shared memory, barriers and asynchronous operations.
+"""The programs of a cluster of a simulated kernel: their actors, shared memory, barriers and asynchronous operations.
+
+A kernel without clusters has one program in each.
 
 Order between actors is kept in vector clocks (C. Flanagan and S. Freund, FastTrack, PLDI 2009). Every actor has a
 component, and so has every queue whose work ends in order: the copies, products and descriptor stores of an actor, and
@@ -15,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from tritonext.errors import UserError
 
 from .errors import (
     BarrierMisuse,
@@ -33,13 +37,14 @@ from .memory import Allocation
 from .scheduler import Actor, Scheduler, Waiting
 from .values import Buffer
 
-__all__ = ["AsyncOp", "Machine", "Mbarrier", "Queue", "Site"]
+__all__ = ["AsyncOp", "Block", "Machine", "Mbarrier", "Queue", "Site"]
 
 _COMPONENTS = 2048
 _HINTS = {
     "async_load": "close its group with tlx.async_load_commit_group, wait with tlx.async_load_wait_group",
     "async_descriptor_load": "wait for its barrier with tlx.barrier_wait",
     "async_dot": "wait with tlx.async_dot_wait before",
+    "async_remote_shmem_store": "wait for its barrier with tlx.barrier_wait",
     "async_descriptor_store": "wait with tlx.async_descriptor_store_wait before",
     "async_store": "wait with tlx.async_descriptor_store_wait before",
     "clc_producer": "let tlx.clc_consumer wait for it",
@@ -50,6 +55,7 @@ _HINTS = {
 }
 # Columns of 32 bits of tensor memory.
 _COLUMNS = 512
+_PLAIN_STORES = ("local_store", "local_scatter", "remote_shmem_store")
 _ORDER = "let the one arrive at a barrier that the other waits for"
 
 
@@ -139,6 +145,9 @@ class Mbarrier:
         self.tid = machine.new_tid()
         self.count = count
         self.place = place
+        self.block = machine.actor.block
+        # What has to be known by who arrives from another block.
+        self.made = machine.actor.tid, int(machine.actor.clock[machine.actor.tid])
         self.per_thread = False
         self.name = "barrier"
         self.array = ""
@@ -155,9 +164,21 @@ class Mbarrier:
         return self
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name}{self.block.suffix}"
+
+    def check_made(self, actor: Any, place: Any) -> None:
+        tid, epoch = self.made
+        if actor.block is not self.block and actor.clock[tid] < epoch:
+            raise Race(
+                f"{actor} uses {self}, which may not be there yet",
+                where=place,
+                expected=f"an access behind the initialization at {self.place}",
+                hint="allocate barriers before the first remote access, or call tlx.fence_mbarrier_init_cluster and "
+                "tlx.cluster_barrier behind",
+            )
 
     def arrive(self, actor: Any, count: int, place: Any, op: str) -> None:
+        self.check_made(actor, place)
         if count > self.pending:
             raise BarrierMisuse(
                 "a barrier gets more arrivals in a phase than it was made for",
@@ -209,17 +230,55 @@ class _Named:
     released: list[np.ndarray] = field(default_factory=list)
 
 
+class Block:
+    """One program, with its shared memory.
+
+    Attributes:
+        program: Its place in the grid.
+        rank: Its place in the cluster.
+        suffix: What messages call it, behind the name of something in it.
+        root: Its code outside of tasks.
+        ended: Whether it has ended.
+        meets_at_end: Whether it waits for the others of the cluster at its end.
+    """
+
+    root: Any
+
+    def __init__(self, program: tuple[int, ...], rank: int, suffix: str) -> None:
+        self.program = program
+        self.rank = rank
+        self.suffix = suffix
+        self.allocations: list[Allocation] = []
+        self.barriers: list[Mbarrier] = []
+        self.named: dict[int, _Named] = {}
+        self.shared_bytes = 0
+        self.columns = 0
+        self.meetings = 0
+        self.ended = False
+        self.meets_at_end = True
+
+
 class Machine:
-    """One program.
+    """The programs of a cluster, or a single one.
 
     Args:
         seed: Of all choices.
         num_warps: Warps of the kernel outside of tasks.
         here: Returns the line of the kernel that is running.
         sites: Calls of barrier operations in the source.
+        programs: Places of the programs in the grid.
+        enter: Called with the program that goes on.
     """
 
-    def __init__(self, seed: str, num_warps: int, here: Callable[[], Any], sites: list[Site]) -> None:
+    def __init__(
+        self,
+        seed: str,
+        num_warps: int,
+        here: Callable[[], Any],
+        sites: list[Site],
+        programs: list[tuple[int, ...]],
+        enter: Callable[[tuple[int, ...]], None],
+    ) -> None:
         self.random = random.Random(seed)
         # How likely something that is under way ends at an operation.
         self.haste = self.random.choice((0.03, 0.3, 0.8))
@@ -227,27 +286,42 @@ class Machine:
         self.sites = sites
         self.tids = 0
         self.ops: list[AsyncOp] = []
-        self.barriers: list[Mbarrier] = []
-        self.named: dict[int, _Named] = {}
         self.in_flight: list[AsyncOp] = []
         self.loads: list[AsyncOp] = []
         self.products: list[AsyncOp] = []
-        self.columns = 0
         # Where a response to a request for work said that there is none; and what gives out blocks that did not start.
         self.dismissed: Any = None
         self.take_work: Callable[[], tuple[int, ...] | None] = lambda: None
+        # Accesses to other blocks, which may not end before.
+        self.remote: list[tuple[AsyncOp, Block]] = []
         self.steps = 0
-        self.shared_bytes = 0
-        self.allocations: list[Allocation] = []
-        self.root = self._actor("the kernel", None, num_warps, 0, None)
-        self.scheduler = Scheduler(self.random, self._progress, self._complete_any, self._deadlock, self.root)
+        several = len(programs) > 1
+        self.blocks = [
+            Block(program, rank, f" of block {rank}" if several else "") for rank, program in enumerate(programs)
+        ]
+        self.meeting = self.new_clock()
+        self.met: list[np.ndarray] = []
+        for block in self.blocks:
+            block.root = self._actor("the kernel", None, num_warps, 0, None, block)
+        first = self._actor("the cluster", None, 0, 0, None, self.blocks[0]) if several else self.blocks[0].root
+        self.scheduler = Scheduler(
+            self.random,
+            self._progress,
+            self._complete_any,
+            self._deadlock,
+            lambda actor: enter(actor.block.program),
+            first,
+        )
+        enter(first.block.program)
 
     # Clocks.
 
     def new_tid(self) -> int:
         if self.tids == _COMPONENTS:
             raise UnsupportedOperation(
-                "a program has too many barriers and tasks", where=self.here(), expected=f"{_COMPONENTS} at most"
+                "a program, or a cluster, has too many barriers and tasks",
+                where=self.here(),
+                expected=f"{_COMPONENTS} at most",
             )
         self.tids += 1
         return self.tids - 1
@@ -256,8 +330,9 @@ class Machine:
     def new_clock() -> np.ndarray:
         return np.zeros(_COMPONENTS, np.int32)
 
-    def _actor(self, name: str, replica: int | None, warps: int, thread: int, parent: Any) -> Any:
-        actor = Actor(name, replica, warps, thread, weight=4 ** self.random.randrange(4))
+    def _actor(self, name: str, replica: int | None, warps: int, thread: int, parent: Any, block: Block) -> Any:
+        actor = Actor(f"{name}{block.suffix}", replica, warps, thread, weight=4 ** self.random.randrange(4))
+        actor.block = block
         actor.tid = self.new_tid()
         actor.clock = self.new_clock() if parent is None else parent.clock.copy()
         actor.clock[actor.tid] = 1
@@ -419,7 +494,7 @@ class Machine:
         at.epoch[selector] = op.epoch
         at.op[selector] = op.number
         at.owner[selector] = buffer.owner
-        at.unfenced[selector] = op.name in ("local_store", "local_scatter")
+        at.unfenced[selector] = op.name in _PLAIN_STORES
 
     def _race(self, buffer: Buffer, op: AsyncOp, other: AsyncOp, verb: str) -> None:
         hint = _remedy(other)
@@ -435,7 +510,7 @@ class Machine:
 
     def fence(self) -> None:
         """Show the stores that the actor knows of to descriptor copies."""
-        for at in self.allocations:
+        for at in (at for block in self.blocks for at in block.allocations):
             seen = at.unfenced & (self.actor.clock[np.maximum(at.writer, 0)] >= at.epoch)
             at.unfenced[seen] = False
 
@@ -454,8 +529,8 @@ class Machine:
         np.maximum(clock, barrier.released[phases + (phases & 1 == parity)], out=clock)
 
     def named_barrier(self, number: int, threads: int, waits: bool, place: Any) -> None:
-        barrier = self.named.setdefault(number, _Named(self.new_clock()))
         actor = self.actor
+        barrier = actor.block.named.setdefault(number, _Named(self.new_clock()))
         barrier.threads += actor.num_warps * 32
         if barrier.threads > threads:
             raise BarrierMisuse(
@@ -480,7 +555,7 @@ class Machine:
             np.maximum(actor.clock, barrier.released[generation], out=actor.clock)
 
     def _deadlock(self, actors: list[Actor]) -> Exception:
-        waits = [(actor, actor.waiting) for actor in actors if actor is not self.root or len(actors) == 1]
+        waits = [(actor, actor.waiting) for actor in actors if not actor.waiting.others]
         for _, waiting in waits:
             barrier = waiting.barrier
             if barrier is not None and not barrier.pending and barrier.bytes:
@@ -530,7 +605,7 @@ class Machine:
             for replica in range(replicas):
                 label = f"{name}, replica {replica}" if replicas > 1 else name
                 own = default and replica == 0
-                actors.append(self._actor(label, replica, warps, 0 if own else thread, parent))
+                actors.append(self._actor(label, replica, warps, 0 if own else thread, parent, parent.block))
                 bodies.append(body)
                 thread += 0 if own else warps * 32
         parent.clock[parent.tid] += 1
@@ -539,6 +614,96 @@ class Machine:
             # Its queues end with it.
             np.maximum(parent.clock, actor.clock, out=parent.clock)
             self.finish(actor)
+
+    # Clusters.
+
+    def peer(self, rank: int) -> Block:
+        """Return another block of the cluster, which is to be accessed.
+
+        Raises:
+            UserError: There is no such block.
+            Race: It has ended.
+        """
+        if len(self.blocks) == 1:
+            raise UserError(
+                "the kernel has no clusters", where=self.here(), expected="ctas_per_cga=(n, 1, 1) for tlx.simulate"
+            )
+        if not 0 <= rank < len(self.blocks):
+            raise OutOfRange(
+                "the cluster has no such block", where=self.here(), expected=f"0 to {len(self.blocks) - 1}", found=rank
+            )
+        block = self.blocks[rank]
+        if block.ended:
+            raise self._gone(block, f"{self.actor} at {self.here()}", self.here())
+        return block
+
+    def note_remote(self, op: AsyncOp, block: Block) -> None:
+        """Note that ``op`` accesses what belongs to a block."""
+        if block is not op.actor.block:
+            self.remote.append((op, block))
+
+    @staticmethod
+    def _gone(block: Block, who: str, place: Any) -> Exception:
+        return Race(
+            f"a block is accessed that may have ended, block {block.rank}",
+            where=place,
+            found=who,
+            hint="let it wait for the access before it ends, with tlx.cluster_barrier or at a barrier",
+        )
+
+    def meet(self, place: Any, why: str = "to meet them") -> None:
+        """Wait for all blocks of the cluster that have not ended."""
+        actor = self.actor
+        block = actor.block
+        if actor is not block.root:
+            raise UserError(
+                "a task waits for all warps of the cluster",
+                where=place,
+                expected="tlx.cluster_barrier outside of tasks",
+            )
+        if len(self.blocks) == 1:
+            raise UserError(
+                "the kernel has no clusters", where=place, expected="ctas_per_cga=(n, 1, 1) for tlx.simulate"
+            )
+        self.release(actor, self.meeting)
+        block.meetings += 1
+        number = block.meetings
+        self._complete_meeting()
+        self.scheduler.switch(
+            Waiting(lambda: len(self.met) >= number, lambda: f"the other blocks of the cluster {why}", place)
+        )
+        np.maximum(actor.clock, self.met[number - 1], out=actor.clock)
+
+    def _complete_meeting(self) -> None:
+        """Let blocks go on that met all others."""
+        there = [block.meetings for block in self.blocks if not block.ended]
+        if there and min(there) > len(self.met):
+            self.met.append(self.meeting.copy())
+
+    def leave(self, place: Any, *, meets: bool) -> None:
+        """End the block of the actor that is running.
+
+        Raises:
+            Race: Another one may still access it.
+        """
+        block = self.actor.block
+        if meets and block.meets_at_end:
+            self.meet(place, "to end with them")
+        clock = block.root.clock
+        for op, accessed in self.remote:
+            if accessed is block and clock[op.tid] < op.epoch:
+                raise self._gone(block, str(op), op.place)
+        block.ended = True
+        self._complete_meeting()
+
+    def run_blocks(self, body: Callable[[], None], place: Any) -> None:
+        """Run all programs until they have ended."""
+        if len(self.blocks) == 1:
+            body()
+            self.blocks[0].ended = True
+            return
+        roots = [block.root for block in self.blocks]
+        self.scheduler.run(roots, [body for _ in roots], place)
 
     def finish(self, actor: Any) -> None:
         """Check an actor that has ended.
@@ -566,24 +731,25 @@ class Machine:
         """
         while self._complete_any():
             pass
-        self.finish(self.root)
+        for block in self.blocks:
+            self.finish(block.root)
         for op in self.loads:
-            if self.root.clock[op.tid] < op.epoch:
+            if op.barrier.block.root.clock[op.tid] < op.epoch:
                 raise Leak(
                     f"the kernel ends before a copy of tlx.{op.name} was waited for",
                     where=op.place,
                     found=f"phase {op.epoch - 1} of {op.barrier}, which nobody waits for",
-                    hint=_HINTS["async_descriptor_load"],
+                    hint=_remedy(op),
                 )
         for op in self.products:
-            if self.root.clock[op.tid] < op.epoch:
+            if op.actor.block.root.clock[op.tid] < op.epoch:
                 raise Leak(
                     "the kernel ends before an operation of the tensor cores was waited for",
                     where=op.place,
                     found=str(op),
                     hint=_HINTS[op.name].removesuffix(" before"),
                 )
-        for barrier in self.barriers:
+        for barrier in (barrier for block in self.blocks for barrier in block.barriers):
             if barrier.bytes:
                 raise ByteCountMismatch(
                     "the kernel ends while a barrier expects bytes",
@@ -594,17 +760,18 @@ class Machine:
     def allocate_columns(self, columns: int, size: int) -> Allocation:
         """Allocate columns of tensor memory, of so many bytes in the rows that are used."""
         allocation = Allocation("", self.here(), size, columns)
-        self.allocations.append(allocation)
-        self.columns += columns
-        if self.columns > _COLUMNS:
+        block = self.actor.block
+        block.allocations.append(allocation)
+        block.columns += columns
+        if block.columns > _COLUMNS:
             raise OutOfRange(
                 "the buffers do not fit into tensor memory",
                 where=self.here(),
                 expected=f"at most {_COLUMNS} columns",
-                found=self.columns,
+                found=block.columns,
                 details=[
                     f"{item.name or 'a buffer'}: {item.columns} columns at {item.place}"
-                    for item in self.allocations
+                    for item in block.allocations
                     if item.columns
                 ],
             )
@@ -612,7 +779,7 @@ class Machine:
 
     def allocate(self, size: int, place: Any) -> Allocation:
         allocation = Allocation("", place, size)
-        self.allocations.append(allocation)
+        self.actor.block.allocations.append(allocation)
         self._count(size, place)
         return allocation
 
@@ -624,12 +791,13 @@ class Machine:
             self._count(added, place)
 
     def _count(self, size: int, place: Any) -> None:
-        self.shared_bytes += size
-        if self.shared_bytes > 232448:
+        block = self.actor.block
+        block.shared_bytes += size
+        if block.shared_bytes > 232448:
             raise OutOfRange(
                 "the buffers do not fit into shared memory",
                 where=place,
                 expected="at most 232448 bytes, those of a Hopper block",
-                found=self.shared_bytes,
-                details=[f"{item.name or 'a buffer'}: {item.size} bytes at {item.place}" for item in self.allocations],
+                found=block.shared_bytes,
+                details=[f"{item.name or 'a buffer'}: {item.size} bytes at {item.place}" for item in block.allocations],
             )

@@ -260,14 +260,18 @@ class Operations(Blackwell, Amd):
             rematerialize_coordinates_group=rematerialize_coordinates_group,
         )
         view = self._slot("local_load", src)
-        self.machine.read(view, self.machine.new_op("local_load"))
+        op = self.machine.new_op("local_load")
+        self.machine.read(view, op)
+        self.machine.note_remote(op, view.block)
         return _tensor(view.fetch(), view.dtype)
 
     def local_store(self, dst, src):
         view = self._slot("local_store", dst)
         self._like("local_store", view, src.shape, src.dtype)
         data = src.handle.data
-        self.machine.write(view, self.machine.new_op("local_store"))
+        op = self.machine.new_op("local_store")
+        self.machine.write(view, op)
+        self.machine.note_remote(op, view.block)
         view.put(data)
 
     def _chosen(self, name: str, view: Buffer, index: Any, axis: int) -> tuple[list[Buffer], np.ndarray]:
@@ -320,7 +324,9 @@ class Operations(Blackwell, Amd):
             self._unsupported(name, mask=mask, other=other, is_volatile=is_volatile)
             addresses, part = self._bulk(name, src, view, bulk_size)
             chosen = np.ones(addresses.shape, bool)
-            self._bring(name, part, self._barrier(name, barrier), lambda: (addresses, chosen, None))
+            kind = numpy_dtype(part.dtype)
+            signalled = self._barrier(name, barrier)
+            self._bring(name, part, signalled, lambda: self.memory.load(addresses, chosen, None, kind))
             return Token()
         self._unsupported(name, is_volatile=is_volatile)
         if mask is not None:
@@ -369,25 +375,6 @@ class Operations(Blackwell, Amd):
         addresses = (start + np.arange(0, count, view.item_bytes)).astype(np.uint64)
         self.memory.check(addresses, np.ones(addresses.shape, bool), numpy_dtype(view.dtype), "bulk copy")
         return addresses, view.view(view.dtype, addresses.shape, (view.item_bytes,), view.offset)
-
-    def _bring(self, name: str, view: Buffer, signalled: Mbarrier, source: Any) -> None:
-        """Start a copy that tells a barrier of its bytes; ``source`` returns addresses, mask and filling."""
-        machine = self.machine
-        op = machine.new_op(name)
-        op.tid, op.epoch, op.barrier, op.size = signalled.tid, signalled.phase + 1, signalled, view.slot_bytes
-        machine.write(view, op)
-        view.allocation.data[view.selector] = 0xFF
-
-        def arrive() -> None:
-            addresses, chosen, fill = source()
-            view.put(self.memory.load(addresses, chosen, fill, numpy_dtype(view.dtype)))
-            signalled.bytes -= view.slot_bytes
-            signalled.advance(op.place)
-
-        op.effect = arrive
-        signalled.arrivals[f"tlx.{name} in {op.actor}", op.place] += 1
-        machine.in_flight.append(op)
-        machine.loads.append(op)
 
     def async_store(self, dst_global_ptr, src_smem, size):
         name = "async_store"
@@ -496,11 +483,11 @@ class Operations(Blackwell, Amd):
     def _barriers(self, num_barriers, arrive_count, per_thread):
         machine = self.machine
         count = to_int(num_barriers)
-        machine.shared_bytes += 8 * count
+        machine.actor.block.shared_bytes += 8 * count
         made = [Mbarrier(machine, to_int(arrive_count), machine.here()) for _ in range(count)]
         for barrier in made:
             barrier.per_thread = per_thread
-        machine.barriers.extend(made)
+        machine.actor.block.barriers.extend(made)
         barriers = Barriers(machine, made)
         barriers.rename("barrier")
         return barriers
@@ -509,21 +496,112 @@ class Operations(Blackwell, Amd):
         if self._true(pred):
             barrier = self._barrier("barrier_expect_bytes", bar)
             barrier.bytes += to_int(size)
-            barrier.arrive(self.machine.actor, 1, self.machine.here(), "barrier_expect_bytes")
+            self._arrive(barrier, 1, "barrier_expect_bytes")
 
     def barrier_wait(self, bar, phase, pred=None):
         if self._true(pred):
             parity = to_int(phase)
             if parity not in (0, 1):
                 raise self._refuse("a phase is a parity", expected="0 or 1", found=parity)
-            self.machine.wait(self._barrier("barrier_wait", bar), parity, self.machine.here())
+            barrier = self._barrier("barrier_wait", bar)
+            if barrier.block is not self.machine.actor.block:
+                raise self._refuse("a block waits for the barriers of its own", found=barrier)
+            self.machine.wait(barrier, parity, self.machine.here())
 
     def barrier_arrive(self, bar, arrive_count=1, remote_cta_rank=None, pred=None):
-        self._unsupported("barrier_arrive", remote_cta_rank=remote_cta_rank)
         if self._true(pred):
-            barrier, actor = self._barrier("barrier_arrive", bar), self.machine.actor
-            count = to_int(arrive_count) * (32 * actor.num_warps if barrier.per_thread else 1)
-            barrier.arrive(actor, count, self.machine.here(), "barrier_arrive")
+            barrier = self._barrier("barrier_arrive", bar)
+            if remote_cta_rank is not None:
+                barrier = self._peer_barrier(barrier, to_int(remote_cta_rank))
+            threads = 32 * self.machine.actor.num_warps if barrier.per_thread else 1
+            self._arrive(barrier, to_int(arrive_count) * threads, "barrier_arrive")
+
+    def _arrive(self, barrier: Mbarrier, count: int, name: str) -> None:
+        machine = self.machine
+        if barrier.block.ended:
+            machine.peer(barrier.block.rank)
+        if barrier.block is not machine.actor.block:
+            machine.note_remote(machine.new_op(name), barrier.block)
+        barrier.arrive(machine.actor, count, machine.here(), name)
+
+    # Other blocks of the cluster.
+
+    def _peer_barrier(self, barrier: Mbarrier, rank: int) -> Mbarrier:
+        peer = self.machine.peer(rank)
+        return self._same(barrier, barrier.block.barriers, peer.barriers)
+
+    def _peer_buffer(self, view: Buffer, rank: int) -> Buffer:
+        peer = self.machine.peer(rank)
+        if peer is view.block:
+            return view
+        allocation = self._same(view.allocation, view.block.allocations, peer.allocations)
+        label = f"{view} of block {rank}"
+        moved = Buffer(
+            self.machine, allocation, view.dtype, view.sizes, view.strides, view.offset, 0, label, owner=view.owner
+        )
+        moved.block = peer
+        return moved
+
+    def _same(self, own: Any, here: list[Any], there: list[Any]) -> Any:
+        """Return what another block has at the place of something of a block."""
+        index = next(number for number, item in enumerate(here) if item is own)
+        if index >= len(there) or there[index].place != own.place:
+            raise OutOfRange(
+                "another block has nothing at this place yet",
+                where=self.machine.here(),
+                expected=f"the allocation of {own.place} in both blocks, before the first remote access",
+                found=there[index].place if index < len(there) else "none",
+            )
+        return there[index]
+
+    def remote_view(self, local_allocated_buffer, remote_cta_rank):
+        rank = to_int(remote_cta_rank)
+        if isinstance(local_allocated_buffer, Mbarrier):
+            return self._peer_barrier(local_allocated_buffer, rank)
+        return self._peer_buffer(self._slot("remote_view", local_allocated_buffer), rank)
+
+    def remote_shmem_store(self, dst, src, remote_cta_rank):
+        name = "remote_shmem_store"
+        view = self._peer_buffer(self._slot(name, dst), to_int(remote_cta_rank))
+        self._like(name, view, src.shape, src.dtype)
+        op = self.machine.new_op(name)
+        self.machine.write(view, op)
+        self.machine.note_remote(op, view.block)
+        view.put(src.handle.data)
+
+    def async_remote_shmem_store(self, dst, src, remote_cta_rank, barrier):
+        name = "async_remote_shmem_store"
+        rank = to_int(remote_cta_rank)
+        view = self._peer_buffer(self._slot(name, dst), rank)
+        self._like(name, view, src.shape, src.dtype)
+        data = np.array(src.handle.data)
+        self._bring(name, view, self._peer_barrier(self._barrier(name, barrier), rank), lambda: data)
+
+    def _bring(self, name: str, view: Buffer, barrier: Mbarrier, data: Any) -> None:
+        """Let data come into a slot, and its bytes to a barrier, some time from now."""
+        machine = self.machine
+        barrier.check_made(machine.actor, machine.here())
+        op = machine.new_op(name)
+        op.tid, op.epoch, op.barrier, op.size = barrier.tid, barrier.phase + 1, barrier, view.slot_bytes
+        machine.write(view, op)
+        machine.note_remote(op, view.block)
+        view.allocation.data[view.selector] = 0xFF
+
+        def arrive() -> None:
+            view.put(data())
+            barrier.bytes -= view.slot_bytes
+            barrier.advance(op.place)
+
+        op.effect = arrive
+        barrier.arrivals[f"tlx.{name} in {op.actor}", op.place] += 1
+        machine.in_flight.append(op)
+        machine.loads.append(op)
+
+    def cluster_barrier(self):
+        self.machine.meet(self.machine.here())
+
+    def fence_mbarrier_init_cluster(self):
+        """Orders what a barrier of the cluster orders here."""
 
     def alloc_pipeline(self, buffers, consumers=1):
         members = (buffers,) if isinstance(buffers, Buffer) else tuple(buffers)
@@ -574,7 +652,7 @@ class Operations(Blackwell, Amd):
         two_ctas=False,
     ):
         name = "async_descriptor_load"
-        self._unsupported(name, multicast_targets=multicast_targets, two_ctas=two_ctas)
+        self._unsupported(name, two_ctas=two_ctas)
         if not self._true(pred):
             return
         view = self._slot(name, result)
@@ -587,7 +665,13 @@ class Operations(Blackwell, Amd):
             nan = bfloat16_bits(np.array(np.nan)) if view.dtype == tl.bfloat16 else np.nan
             fill = np.full(view.sizes, nan, dtype)
         self.memory.check(addresses, inside, dtype, "descriptor load")
-        self._bring(name, view, signalled, lambda: (addresses, inside, fill))
+        places = [(view, signalled)]
+        if targets := [to_int(rank) for rank in multicast_targets or ()]:
+            if len(set(targets)) < len(targets):
+                raise self._refuse("a tile goes to a block twice", found=targets)
+            places = [(self._peer_buffer(view, rank), self._peer_barrier(signalled, rank)) for rank in targets]
+        for slot, bar in places:
+            self._bring(name, slot, bar, lambda: self.memory.load(addresses, inside, fill, dtype))
 
     def async_descriptor_store(self, desc, source, offsets, eviction_policy="", store_reduce=""):
         name = "async_descriptor_store"
@@ -675,7 +759,7 @@ class Operations(Blackwell, Amd):
         return scalar(self.machine.steps, tl.int64)
 
     def cluster_cta_rank(self):
-        return scalar(0, tl.int32)
+        return scalar(self.machine.actor.block.rank, tl.int32)
 
     def cluster_size_1d(self):
-        return scalar(1, tl.int32)
+        return scalar(len(self.machine.blocks), tl.int32)

@@ -13,12 +13,14 @@ from tritonext.interpret import Transformer
 from .errors import UnsupportedOperation
 from .machine import Site
 
-__all__ = ["RUNTIME", "Place", "Rewriter", "Rewritten", "rewrite"]
+__all__ = ["RUNTIME", "Place", "Rewriter", "Rewritten", "names_other_block", "rewrite"]
 
 RUNTIME = "__tlx"
 """Name under which rewritten functions find :class:`.runner.Runtime`."""
 
 _ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load", "tcgen05_commit")
+_REMOTE = ("remote_view", "remote_shmem_store", "async_remote_shmem_store")
+_INITIALIZING = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier")
 _NAMED = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier", "clc_create_context", "local_alloc")
 
 
@@ -66,13 +68,21 @@ class Rewriter(Transformer):
     Args:
         file: Its file.
         first_line: Line of its ``def``; those of the tree count from 1.
-        scope_name: Returns for the expression called in a ``with`` statement the name of the op of TLX, or None.
+        scope_name: Returns for the expression that is called the name of the op of TLX, or None.
+        reaches: Returns whether a call accesses other blocks of a cluster, which those of a kernel meet before.
     """
 
-    def __init__(self, file: str, first_line: int, scope_name: Callable[[ast.expr], str | None]) -> None:
+    def __init__(
+        self,
+        file: str,
+        first_line: int,
+        scope_name: Callable[[ast.expr], str | None],
+        reaches: Callable[[ast.Call], bool],
+    ) -> None:
         self._file = file
         self._first = first_line
         self._scope_name = scope_name
+        self._reaches = reaches
         self._task = "the kernel"
         self._tasks = 0
         self._blocks = 0
@@ -88,8 +98,27 @@ class Rewriter(Transformer):
             argument.annotation = None
         # They were evaluated where the function was defined; the caller takes them from there.
         node.args.defaults, node.args.kw_defaults = [], [None for _ in node.args.kwonlyargs]
-        node.body = self._statements(node.body)
+        meeting = self._meeting(node.body)
+        if meeting is None:
+            node.body = self._statements(node.body)
+        else:
+            meet = ast.copy_location(ast.Expr(value=_runtime("meet")), node.body[meeting])
+            node.body = [*self._statements(node.body[:meeting]), meet, *self._statements(node.body[meeting:])]
         return node
+
+    def _meeting(self, statements: list[ast.stmt]) -> int | None:
+        """Return the index of the statement before which the compiler lets the blocks of a cluster meet."""
+        met = False
+        for index, statement in enumerate(statements):
+            calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+            if any(self._reaches(call) for call in calls):
+                return None if met else index
+            names = {_last_name(call.func) for call in calls}
+            if names & set(_INITIALIZING):
+                met = False
+            elif isinstance(statement, ast.Expr) and "cluster_barrier" in names:
+                met = True
+        return None
 
     def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -236,17 +265,30 @@ def _is_stored(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Store)
 
 
-def rewrite(function: Any, scope_name: Callable[[ast.expr], str | None]) -> Rewritten:
+def names_other_block(call: ast.Call) -> bool:
+    """Return whether a call is one of an op that accesses another block of a cluster."""
+    name, keywords = _last_name(call.func), {item.arg for item in call.keywords}
+    if name == "barrier_arrive":
+        return "remote_cta_rank" in keywords or len(call.args) > 2
+    if name == "async_descriptor_load":
+        return "multicast_targets" in keywords or len(call.args) > 7
+    return name in _REMOTE
+
+
+def rewrite(
+    function: Any, scope_name: Callable[[ast.expr], str | None], reaches: Callable[[ast.Call], bool]
+) -> Rewritten:
     """Rewrite a ``@triton.jit`` function.
 
     Args:
         function: It.
         scope_name: As of :class:`Rewriter`.
+        reaches: As of :class:`Rewriter`.
 
     Raises:
         UnsupportedOperation: It has a statement that is not known.
     """
-    rewriter = Rewriter(function.file_name, function.def_file_line_number, scope_name)
+    rewriter = Rewriter(function.file_name, function.def_file_line_number, scope_name, reaches)
     tree = rewriter.visit(function.parse())
     ast.fix_missing_locations(tree)
     ast.increment_lineno(tree, function.def_file_line_number - 1)

@@ -24,12 +24,13 @@ from tritonext.errors import TritonextError, UserError
 from tritonext.interpret import Builder, Comparison, bfloat16_bits, interpreted, scalar, widen
 from tritonext.language import op_name
 
+from ..compat import OPTION, cluster_shape
 from .blackwell import Context
 from .errors import ExecutionError, UnsupportedOperation
 from .machine import Machine, Site
 from .memory import GlobalMemory
 from .operations import Operations, Pipeline
-from .rewriting import RUNTIME, Place, rewrite
+from .rewriting import RUNTIME, Place, names_other_block, rewrite
 from .scheduler import Abandoned
 from .values import Barriers, Buffer, plain, to_int
 
@@ -37,7 +38,7 @@ __all__ = ["Descriptor", "Report", "Typed", "run"]
 
 # Not resolved, because code knows its file by the path it was imported from.
 _LIBRARIES = (*(str(Path(module.__file__).parent) for module in (triton, np)), str(Path(__file__).parents[1]))
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", OPTION)
 _TYPES = {
     "float16": tl.float16,
     "float32": tl.float32,
@@ -159,6 +160,8 @@ class Runtime:
         self.operations: Operations | None = None
         self.semantic: Any = None
         self.sites: list[Site] = []
+        self.kernel: Any = None
+        self._remote: dict[int, bool] = {}
         self._functions: dict[int, tuple[Any, Callable[..., Any]]] = {}
 
     def here(self) -> Place:
@@ -244,7 +247,13 @@ class Runtime:
     ) -> _Tasks:
         if self.machine.actor.replica is not None:
             raise UserError("a block of tasks stands in another one", where=self.here())
+        self.machine.actor.block.meets_at_end = not plain(no_ending_cluster_sync)
         return _Tasks(self, names, self.here())
+
+    def meet(self) -> None:
+        """Let the blocks of a cluster meet before the first access to another one."""
+        if len(self.machine.blocks) > 1:
+            self.machine.meet(self.here())
 
     @staticmethod
     def _extreme(function: Any, *args: Any) -> Any:
@@ -286,12 +295,36 @@ class Runtime:
     @staticmethod
     def _scope_name(function: JITFunction, scope: dict[str, Any], node: ast.expr) -> str | None:
         """Return the name of the op of TLX that an expression of a function stands for."""
-        try:
-            called = eval(compile(ast.Expression(body=node), function.file_name, "eval"), scope)
-        except (AttributeError, NameError):
-            # A name of the function itself, which holds no op.
+        called = Runtime._value(function, scope, node)
+        return None if called is None else op_name(called, "tlx")
+
+    @staticmethod
+    def _value(function: JITFunction, scope: dict[str, Any], node: ast.expr) -> Any:
+        if not isinstance(node, ast.Name | ast.Attribute):
             return None
-        return op_name(called, "tlx")
+        try:
+            return eval(compile(ast.Expression(body=node), function.file_name, "eval"), scope)
+        except (AttributeError, NameError):
+            # A name of the function itself, which holds no op and no function.
+            return None
+
+    def accesses_others(self, function: JITFunction) -> bool:
+        """Return whether a function, or one that it calls, accesses other blocks of a cluster."""
+        known = self._remote.get(id(function))
+        if known is None:
+            # Until it is known, for one that calls itself, which does not compile either.
+            self._remote[id(function)] = False
+            scope = function.get_capture_scope()
+            own = not function.file_name.startswith(_LIBRARIES)
+            calls = [node for node in ast.walk(function.parse()) if isinstance(node, ast.Call)] if own else []
+            known = self._remote[id(function)] = any(self._reaches(function, scope, call) for call in calls)
+        return known
+
+    def _reaches(self, function: JITFunction, scope: dict[str, Any], call: ast.Call) -> bool:
+        if names_other_block(call):
+            return True
+        called = self._value(function, scope, call.func)
+        return isinstance(called, JITFunction) and self.accesses_others(called)
 
     def _rewritten(self, function: JITFunction) -> Callable[..., Any]:
         known = self._functions.get(id(function))
@@ -303,7 +336,8 @@ class Runtime:
                 "interpreter_semantic": self.semantic,
                 "_InterpreterComparison": Comparison,
             }
-            result = rewrite(function, partial(self._scope_name, function, scope))
+            reaches = partial(self._reaches, function, scope) if function is self.kernel else lambda call: False
+            result = rewrite(function, partial(self._scope_name, function, scope), reaches)
             exec(result.code, space)
             self.sites.extend(result.sites)
             made = space[function.fn.__name__]
@@ -394,6 +428,7 @@ def _bind(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> tuple[dic
     options = {key: kwargs.pop(key) for key in list(kwargs) if key in _OPTIONS and key not in kernel.arg_names}
     if options.get("num_ctas", 1) != 1:
         raise UnsupportedOperation("the simulator has no clusters", where="option num_ctas", found=options["num_ctas"])
+    options[OPTION] = 1 if options.get(OPTION) is None else cluster_shape(options[OPTION])[0]
     try:
         bound = inspect.signature(kernel.fn).bind(*args, **kwargs)
     except TypeError as error:
@@ -430,24 +465,49 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
         sizes = tuple(int(size) for size in (sizes if isinstance(sizes, tuple | list) else (sizes,)))
         sizes += (1,) * (3 - len(sizes))
         builder.set_grid_dim(*sizes)
-        programs = list(np.ndindex(sizes))
-        random.Random(f"{seed} order").shuffle(programs)
+        blocks = options[OPTION]
+        if sizes[0] % blocks:
+            raise UserError(
+                "the grid is no whole number of clusters",
+                where=OPTION,
+                expected=f"a multiple of {blocks}",
+                found=sizes[0],
+            )
+        clusters = list(np.ndindex((sizes[0] // blocks, *sizes[1:])))
+        random.Random(f"{seed} order").shuffle(clusters)
+        runtime.kernel = kernel
         function = runtime.function(kernel)
+        remote = runtime.accesses_others(kernel)
         choices = random.Random(f"{seed} launch")
 
         def take_work() -> tuple[int, ...] | None:
+            if blocks > 1:
+                raise runtime.unsupported("tlx.clc_producer in a cluster")
             # Blocks that other processors started meanwhile are not to be had.
-            return programs.pop() if programs and choices.random() < 0.8 else None
+            return clusters.pop() if clusters and choices.random() < 0.8 else None
 
-        while programs:
-            program = programs.pop(0)
-            builder.set_grid_idx(*program)
-            machine = Machine(f"{seed} {program}", options.get("num_warps", 4), runtime.here, runtime.sites)
+        while clusters:
+            x, y, z = clusters.pop(0)
+            programs = [(x * blocks + rank, y, z) for rank in range(blocks)]
+            machine = Machine(
+                f"{seed} {programs[0]}",
+                options.get("num_warps", 4),
+                runtime.here,
+                runtime.sites,
+                programs,
+                lambda program: builder.set_grid_idx(*program),
+            )
             machine.take_work = take_work
             runtime.machine = runtime.operations.machine = machine
-            runtime.guarded(partial(function, **values))
+
+            def body(machine: Machine = machine) -> None:
+                runtime.guarded(partial(function, **values))
+                if blocks > 1:
+                    machine.leave(Place(kernel.file_name, kernel.def_file_line_number), meets=remote)
+
+            machine.run_blocks(body, runtime.here())
             machine.end()
-            report.programs += 1
+            report.programs += blocks
             report.switches += machine.scheduler.switches
-            report.shared_bytes = max(report.shared_bytes, machine.shared_bytes)
+            report.shared_bytes = max(report.shared_bytes, *(block.shared_bytes for block in machine.blocks))
     return report

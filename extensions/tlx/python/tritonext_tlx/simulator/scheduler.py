@@ -24,12 +24,14 @@ class Waiting:
         what: Says so in words.
         place: The line of the kernel.
         barrier: The barrier, when it waits for one.
+        others: Whether it waits for the end of other actors, and for nothing of its own.
     """
 
     ready: Callable[[], bool]
     what: Callable[[], str]
     place: Any
     barrier: Any = None
+    others: bool = False
 
 
 class Actor:
@@ -41,6 +43,7 @@ class Actor:
         num_warps: Its warps.
         first_thread: The first of its threads in the block.
         weight: How likely it is drawn, so that some tasks run far ahead of others.
+        block: The block it runs in.
         waiting: What it waits for; None while it can run.
     """
 
@@ -50,6 +53,7 @@ class Actor:
         self.num_warps = num_warps
         self.first_thread = first_thread
         self.weight = weight
+        self.block: Any = None
         self.waiting: Waiting | None = None
         self.baton = threading.Semaphore(0)
 
@@ -65,6 +69,7 @@ class Scheduler:
         progress: Called at each operation; may complete asynchronous work.
         complete_any: Completes some asynchronous work that is under way; returns whether there was any.
         deadlock: Returns the error for actors that all wait.
+        enter: Called with the actor that goes on.
         root: The actor that runs first, on the thread of the caller.
     """
 
@@ -74,12 +79,14 @@ class Scheduler:
         progress: Callable[[], None],
         complete_any: Callable[[], bool],
         deadlock: Callable[[list[Actor]], Exception],
+        enter: Callable[[Actor], None],
         root: Actor,
     ) -> None:
         self._random = random
         self._progress = progress
         self._complete_any = complete_any
         self._deadlock = deadlock
+        self._enter = enter
         self.live = [root]
         self.current = root
         self.failure: BaseException | None = None
@@ -93,12 +100,16 @@ class Scheduler:
         following = self._next()
         if following is not me:
             self.switches += 1
-            self.current = following
-            following.baton.release()
+            self._hand_to(following)
             me.baton.acquire()
             if self.failure is not None:
                 raise Abandoned
         me.waiting = None
+
+    def _hand_to(self, actor: Actor) -> None:
+        self.current = actor
+        self._enter(actor)
+        actor.baton.release()
 
     def _next(self) -> Actor:
         while True:
@@ -123,7 +134,9 @@ class Scheduler:
         for thread in threads:
             thread.start()
         try:
-            self.switch(Waiting(lambda: not any(actor in self.live for actor in actors), lambda: "its tasks", place))
+            done = Waiting(lambda: not any(actor in self.live for actor in actors), lambda: "its tasks", place)
+            done.others = True
+            self.switch(done)
         except BaseException as error:
             self._fail(error, parent)
         for thread in threads:
@@ -137,8 +150,7 @@ class Scheduler:
             if self.failure is None:
                 body()
                 self.live.remove(actor)
-                self.current = self._next()
-                self.current.baton.release()
+                self._hand_to(self._next())
         except BaseException as error:
             self._fail(error, actor)
 

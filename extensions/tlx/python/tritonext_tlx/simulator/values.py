@@ -51,6 +51,7 @@ class Buffer(base_value):
         owner: Number of the buffer among those that share its memory.
         placement: Where its slots lie; None when they follow each other.
         used: Whether a slot of it was taken.
+        block: The block whose memory it is in.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Buffer(base_value):
         self.owner = owner
         self.placement: Placement | None = None
         self.used = False
+        self.block = machine.actor.block
         self._selector: Any = None
 
     @property
@@ -129,9 +131,11 @@ class Buffer(base_value):
         self, dtype: tl.dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, label: str | None = None
     ) -> Buffer:
         """Return a slot of other elements at another offset in the same memory."""
-        return Buffer(
+        slot = Buffer(
             self.machine, self.allocation, dtype, shape, strides, offset, 0, label or self.label, owner=self.owner
         )
+        slot.block = self.block
+        return slot
 
     @property
     def selector(self) -> Any:
