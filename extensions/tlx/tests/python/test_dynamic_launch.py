@@ -137,8 +137,8 @@ def test_what_is_refused(refused, what, text):
 
 def test_a_cluster_would_lose_work():
     """Each of its blocks would take over a cluster, and work as one block of that."""
-    from tritonext_tlx.compat import _launched_as
+    from tritonext_tlx.cluster import launched_as
 
     chosen = Specialization(alone, parse_signature("x=*i32:16"), {"MULTI": False}, {})
-    with _launched_as(2), pytest.raises(UserError, match="get that of a whole cluster"):
+    with launched_as(2), pytest.raises(UserError, match="get that of a whole cluster"):
         chosen.compile("cuda:100")
