@@ -251,8 +251,11 @@ def report(source: pathlib.Path, outcomes: dict[str, Outcome]) -> str:
     for name, outcome in outcomes.items():
         if outcome.error:
             lines += ["", f"{name}:", "", "```", *outcome.error.splitlines(), "```"]
-    lines += ["", "What its ops have and ours lack, whatever kernels use:", "", "| op | lacks |", "|---|---|"]
-    lines += [f"| `{name}` | {lacks} |" for name, lacks in missing_ops(source).items()]
+    if missing := missing_ops(source):
+        lines += ["", "What its ops have and ours lack, whatever kernels use:", "", "| op | lacks |", "|---|---|"]
+        lines += [f"| `{name}` | {lacks} |" for name, lacks in missing.items()]
+    else:
+        lines += ["", "Ours have all of its ops and of their arguments, whatever kernels use."]
     return "\n".join(lines) + "\n"
 
 
