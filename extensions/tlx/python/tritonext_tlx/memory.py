@@ -105,7 +105,8 @@ def local_alloc(
 ) -> buffered_tensor:
     """Allocate ``num`` equal buffers in shared memory, or in tensor memory on Blackwell.
 
-    They live until the kernel ends; use ``buffer[i]`` to get one of them.
+    Their memory is theirs until their last use, and until asynchronous work with them has been waited for; other
+    buffers and the compiler may have it then. Use ``buffer[i]`` to get one of them.
 
     Args:
         shape: Shape of one, a tuple of powers of two.

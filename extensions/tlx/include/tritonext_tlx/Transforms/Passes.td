@@ -143,6 +143,17 @@ def CheckSharedMemoryPass : Pass<"tlx-check-shared-memory", "::mlir::ModuleOp"> 
   }];
 }
 
+def PruneUnusedBarriersPass : Pass<"tlx-prune-unused-barriers", "::mlir::ModuleOp"> {
+  let summary = "Leave out barriers that nobody waits for or arrives at";
+  let description = [{
+    A configuration may need fewer barriers than a kernel makes. Where functions are inlined and branches of constants
+    are decided, an array whose barriers are made, perhaps invalidated, and nothing else loses all of that, its memory and
+    its places among the captures of tasks. An array of which anything else is done, in any slot, stays.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
 def InvalidateBarriersPass : Pass<"tlx-invalidate-barriers", "::mlir::ModuleOp"> {
   let summary = "End the life of barriers where their block ends";
   let description = [{
@@ -246,6 +257,19 @@ def LowerClusterBarriersPass : Pass<"tlx-lower-cluster-barriers", "::mlir::Modul
     of warps is known. A barrier inside of a task is an error.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::triton::gpu::TritonGPUDialect"];
+}
+
+def ExtendLifetimesPass : Pass<"tlx-extend-lifetimes", "::mlir::ModuleOp"> {
+  let summary = "Keep buffers until asynchronous work with them is over";
+  let description = [{
+    The allocation of shared memory ends the life of a buffer behind its last use in the IR, where stores by descriptor
+    and warp-group MMA still read it, and copies write it. A `ttg.local_dealloc` behind the first wait that surely covers
+    all such work keeps the buffer until then; without one it lives to the end of the kernel. An allocation in a loop, a
+    branch or a task that the work outlasts is moved in front of it.
+
+    A function that is not inlined has to wait itself, because a caller's buffers may lie where its buffers did.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
 }
 
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD

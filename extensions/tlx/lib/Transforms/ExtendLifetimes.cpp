@@ -1,0 +1,304 @@
+#include "tritonext_tlx/Transforms/Passes.h"
+#include "tritonext_tlx/Transforms/Views.h"
+
+#include "mlir/Analysis/DataFlowFramework.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "triton/Analysis/Alias.h"
+#include "triton/Analysis/Utility.h"
+#include "triton/Dialect/TritonGPU/IR/Dialect.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
+#include "llvm/ADT/MapVector.h"
+
+#define DEBUG_TYPE "tlx-extend-lifetimes"
+
+using namespace mlir;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::tlx {
+
+#define GEN_PASS_DEF_EXTENDLIFETIMESPASS
+#include "tritonext_tlx/Transforms/Passes.h.inc"
+
+namespace {
+
+/// What a kernel waits for with one kind of wait.
+enum class Kind { Store, Dot, Copy, Signalled };
+
+/// Something that goes on with shared memory behind the op that started it.
+struct Work {
+  Operation *op;
+  Kind kind;
+  SmallVector<Value> buffers;
+  /// What is told that a copy is over.
+  SmallVector<Value> barriers;
+};
+
+/// Returns the buffers whose addresses a piece of inline assembly gets.
+SmallVector<Value> buffersOf(LLVM::InlineAsmOp assembly) {
+  SmallVector<Value> buffers;
+  for (Value operand : assembly.getOperands())
+    if (auto extract = operand.getDefiningOp<LLVM::ExtractValueOp>())
+      if (auto cast = extract.getContainer().getDefiningOp<UnrealizedConversionCastOp>())
+        if (isa<ttg::MemDescType>(cast.getOperand(0).getType()))
+          buffers.push_back(cast.getOperand(0));
+  return buffers;
+}
+
+/// Returns `barriers` and those that the next commit of tensor core work behind `op` signals.
+SmallVector<Value> commitsBehind(Operation *op, ValueRange barriers) {
+  SmallVector<Value> all(barriers);
+  for (size_t own = all.size(); all.size() == own && !isa<FunctionOpInterface>(op);
+       op = op->getParentOp())
+    for (Operation *next = op->getNextNode(); next && all.size() == own; next = next->getNextNode())
+      next->walk([&](ttng::TCGen5CommitOp commit) { all.push_back(commit.getBarrier()); });
+  return all;
+}
+
+std::optional<Work> workOf(Operation *op) {
+  if (auto store = dyn_cast<ttng::TMAStoreLikeOpInterface>(op))
+    return Work{op, Kind::Store, {store.getSrc()}, {}};
+  if (auto load = dyn_cast<ttng::TMALoadLikeOpInterface>(op))
+    return Work{op, Kind::Signalled, {load.getResult()}, {load.getBarrier()}};
+  if (auto dot = dyn_cast<ttng::WarpGroupDotOp>(op); dot && dot.getIsAsync())
+    return Work{op, Kind::Dot, {dot.getA(), dot.getB()}, {}};
+  if (auto copy = dyn_cast<ttg::AsyncCopyGlobalToLocalOp>(op))
+    return Work{op, Kind::Copy, {copy.getResult()}, {}};
+  if (auto mma = dyn_cast<ttng::MMAv5OpInterface>(op); mma && mma.isAsync())
+    return Work{op,
+                Kind::Signalled,
+                {mma.getA(), mma.getB()},
+                commitsBehind(op, mma.getCompletionBarriers())};
+  if (auto copy = dyn_cast<ttng::TMEMCopyOp>(op))
+    return Work{op, Kind::Signalled, {copy.getSrc()}, commitsBehind(op, {})};
+  if (auto store = dyn_cast<ttng::AsyncSharedStoreOp>(op))
+    return Work{op, Kind::Signalled, {store.getDst()}, {store.getMbarrier()}};
+  if (auto request = dyn_cast<ttng::CLCTryCancelOp>(op))
+    return Work{op, Kind::Signalled, {request.getResult()}, {request.getMbarrier()}};
+  if (op->getName().getStringRef() == "amdg.buffer_load_to_local")
+    return Work{op, Kind::Copy, SmallVector<Value>(op->getOperands()), {}};
+  if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op)) {
+    SmallVector<Value> buffers = buffersOf(assembly);
+    if (assembly.getAsmString().contains("cp.async.bulk.global.shared::cta") && buffers.size() == 1)
+      return Work{op, Kind::Store, buffers, {}};
+    if (assembly.getAsmString().contains("cp.async.bulk.shared::cluster.global") &&
+        buffers.size() == 2)
+      return Work{op, Kind::Signalled, {buffers[0]}, {buffers[1]}};
+  }
+  return std::nullopt;
+}
+
+/// Returns whether `op` waits for all that its threads started of a kind.
+bool waitsForAll(Operation *op, Kind kind) {
+  switch (kind) {
+  case Kind::Store: {
+    auto wait = dyn_cast<ttng::TMAStoreWaitOp>(op);
+    return wait && wait.getPendings() == 0;
+  }
+  case Kind::Dot: {
+    auto wait = dyn_cast<ttng::WarpGroupDotWaitOp>(op);
+    return wait && wait.getPendings() == 0;
+  }
+  case Kind::Copy: {
+    auto wait = dyn_cast<ttg::AsyncWaitOp>(op);
+    return wait && wait.getNum() == 0;
+  }
+  case Kind::Signalled:
+    return false;
+  }
+}
+
+class ExtendLifetimesPass : public impl::ExtendLifetimesPassBase<ExtendLifetimesPass> {
+public:
+  using impl::ExtendLifetimesPassBase<ExtendLifetimesPass>::ExtendLifetimesPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Work> works;
+    getOperation().walk([&](Operation *op) {
+      if (std::optional<Work> work = workOf(op))
+        works.push_back(std::move(*work));
+    });
+    if (works.empty())
+      return;
+    std::unique_ptr<DataFlowSolver> solver = createDataFlowSolver();
+    auto *aliases = solver->load<SharedMemoryAliasAnalysis>();
+    if (failed(solver->initializeAndRun(getOperation())))
+      return signalPassFailure();
+
+    llvm::MapVector<Operation *, SmallVector<Operation *>> users;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        for (ttg::LocalAllocOp allocation : allocationsOf(operand, *aliases))
+          users[allocation].push_back(op);
+    });
+    DenseMap<Operation *, SmallVector<const Work *>> worksOf;
+    for (const Work &work : works)
+      for (Value buffer : work.buffers)
+        for (ttg::LocalAllocOp allocation : allocationsOf(buffer, *aliases))
+          worksOf[allocation].push_back(&work);
+
+    for (auto &[allocation, ops] : users)
+      if (failed(extend(cast<ttg::LocalAllocOp>(allocation), worksOf.lookup(allocation), ops,
+                        *aliases)))
+        return signalPassFailure();
+  }
+
+private:
+  static SmallVector<ttg::LocalAllocOp> allocationsOf(Value view,
+                                                      SharedMemoryAliasAnalysis &aliases) {
+    SmallVector<ttg::LocalAllocOp> allocations;
+    if (isa<ttg::MemDescType>(view.getType()))
+      for (Value value : aliases.getLatticeElement(view)->getValue().getAllocs())
+        if (auto allocation = value.getDefiningOp<ttg::LocalAllocOp>())
+          allocations.push_back(allocation);
+    return allocations;
+  }
+
+  /// Returns whether something in `op` waits for what signals the barriers of `work`.
+  static bool waitsForSignal(Operation *op, const Work &work, SharedMemoryAliasAnalysis &aliases) {
+    auto mayBeSame = [&](Value barrier, Value other) {
+      auto one = barrier.getDefiningOp<ttg::MemDescIndexOp>();
+      auto two = other.getDefiningOp<ttg::MemDescIndexOp>();
+      if (one && two && one.getSrc() == two.getSrc() && constantOf(one.getIndex()) &&
+          constantOf(two.getIndex()))
+        return constantOf(one.getIndex()) == constantOf(two.getIndex());
+      SmallVector<ttg::LocalAllocOp> allocations = allocationsOf(barrier, aliases);
+      return llvm::any_of(allocationsOf(other, aliases), [&](ttg::LocalAllocOp allocation) {
+        return llvm::is_contained(allocations, allocation);
+      });
+    };
+    return op
+        ->walk([&](ttng::WaitBarrierOp wait) {
+          bool waits = llvm::any_of(
+              work.barriers, [&](Value barrier) { return mayBeSame(barrier, wait.getAlloc()); });
+          return waits ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Returns the op behind which `work` is over, or none when it may go on until its threads end.
+  /// Groups are counted by thread, so a wait of another task is none.
+  static Operation *findEnd(const Work &work, SharedMemoryAliasAnalysis &aliases) {
+    bool isCommitted = work.kind != Kind::Copy;
+    for (Operation *op = work.op; !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
+      for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+        isCommitted |= isa<ttg::AsyncCommitGroupOp>(next);
+        if (work.kind == Kind::Signalled ? waitsForSignal(next, work, aliases)
+                                         : isCommitted && waitsForAll(next, work.kind))
+          return next;
+      }
+      Operation *parent = op->getParentOp();
+      bool comesAround =
+          isa<LoopLikeOpInterface, ttg::WarpSpecializeOp, ttg::WarpSpecializePartitionsOp>(parent);
+      if (work.kind == Kind::Signalled && comesAround && waitsForSignal(parent, work, aliases))
+        return parent;
+      if (work.kind != Kind::Signalled && isa<ttg::WarpSpecializePartitionsOp>(parent))
+        return nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Moves an allocation out of the op around its block, from a task as a capture of it.
+  static void hoist(ttg::LocalAllocOp allocation) {
+    Operation *parent = allocation->getParentOp();
+    auto partitions = dyn_cast<ttg::WarpSpecializePartitionsOp>(parent);
+    if (!partitions) {
+      allocation->moveBefore(parent);
+      return;
+    }
+    Region *task = allocation->getParentRegion();
+    allocation->moveBefore(parent->getParentOp());
+    Value buffer = allocation.getResult();
+    for (Region &region : partitions.getPartitionRegions()) {
+      BlockArgument argument = region.addArgument(buffer.getType(), buffer.getLoc());
+      if (&region == task)
+        buffer.replaceAllUsesWith(argument);
+    }
+    partitions.getExplicitCapturesMutable().append(buffer);
+  }
+
+  /// Whether `a` comes before `b`; the end of a block, which is null, comes last.
+  static bool isBefore(Operation *a, Operation *b) { return a && (!b || a->isBeforeInBlock(b)); }
+
+  static LogicalResult extend(ttg::LocalAllocOp allocation, ArrayRef<const Work *> works,
+                              ArrayRef<Operation *> users, SharedMemoryAliasAnalysis &aliases) {
+    if (works.empty())
+      return success();
+    auto function = allocation->getParentOfType<FunctionOpInterface>();
+    SmallVector<Operation *> ends;
+    for (const Work *work : works) {
+      Operation *end = work->op->getParentOfType<FunctionOpInterface>() == function
+                           ? findEnd(*work, aliases)
+                           : nullptr;
+      if (!end && !function.isPublic())
+        return refuse(*work, allocation);
+      ends.push_back(end);
+    }
+    // Without a wait in the region, the next iteration of a loop, and what comes behind it, still
+    // run beside the work.
+    auto isEndOutside = [&](Operation *end) {
+      return end ? !allocation->getParentRegion()->isAncestor(end->getParentRegion())
+                 : !isa<FunctionOpInterface>(allocation->getParentOp());
+    };
+    while (!allocation.getSrc() && llvm::any_of(ends, isEndOutside))
+      hoist(allocation);
+
+    Block *block = allocation->getBlock();
+    Operation *last = lastOf(block, users, allocation), *end = lastOf(block, ends, allocation);
+    if (end ? !isBefore(last, end) : last == block->getTerminator())
+      return success();
+    // Located at the wait, the end of the life of a buffer is what reports show.
+    SmallVector<std::pair<Operation *, Location>> places;
+    if (end) {
+      // Code generation looks for a barrier right behind a wait.
+      Operation *next = end->getNextNode();
+      places.emplace_back(isa<ttg::BarrierOp>(next) ? next->getNextNode() : next, end->getLoc());
+    } else {
+      DominanceInfo dominance(function);
+      for (Block &exit : *block->getParent())
+        if (exit.hasNoSuccessors() && dominance.dominates(block, &exit))
+          places.emplace_back(exit.getTerminator(), exit.getTerminator()->getLoc());
+    }
+    for (Operation *user : users)
+      if (auto end = dyn_cast<ttg::LocalDeallocOp>(user); end && end.getSrc() == allocation)
+        end->erase();
+    for (auto [place, loc] : places) {
+      OpBuilder builder(place);
+      ttg::LocalDeallocOp::create(builder, loc, allocation);
+    }
+    return success();
+  }
+
+  /// Returns the last of the ops in `block` that hold `ops`, or null for an end of all blocks.
+  static Operation *lastOf(Block *block, ArrayRef<Operation *> ops, Operation *first) {
+    Operation *last = first;
+    for (Operation *op : ops) {
+      if (op)
+        op = block->findAncestorOpInBlock(*op);
+      // A buffer that comes around in a loop is used above its allocation.
+      if (op && op->isBeforeInBlock(first))
+        op = nullptr;
+      if (isBefore(last, op))
+        last = op;
+    }
+    return last;
+  }
+
+  static LogicalResult refuse(const Work &work, ttg::LocalAllocOp allocation) {
+    StringRef waits[] = {"tlx.async_descriptor_store_wait(0)", "tlx.async_dot_wait(0, ...)",
+                         "tlx.async_load_wait_group(0)", "tlx.barrier_wait"};
+    InFlightDiagnostic error = work.op->emitError(
+        "expected a wait before the function that allocates the buffer returns, got none");
+    error.attachNote(allocation.getLoc()) << "the buffer is allocated here, and its memory is the "
+                                             "caller's again behind the call";
+    error.attachNote() << "call " << waits[static_cast<size_t>(work.kind)]
+                       << " in the function, or leave noinline out";
+    return error;
+  }
+};
+
+} // namespace
+} // namespace tritonext::tlx
