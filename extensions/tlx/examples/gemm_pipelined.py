@@ -73,6 +73,8 @@ def gemm(
         tlx.async_load_wait_group(STAGES - 2)
         acc = tlx.async_dot(a_tiles[k % STAGES], b_tiles[k % STAGES], acc)
         acc = tlx.async_dot_wait(1, acc)
+    # Copies from behind the last step bring zeros. Waited for, they leave the memory of the rings to the epilogue.
+    tlx.async_load_wait_group(0)
     acc = tlx.async_dot_wait(0, acc)
 
     inside = (at_m[:, None] < M) & inside_n[None, :]
