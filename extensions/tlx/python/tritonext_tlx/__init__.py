@@ -31,6 +31,7 @@ from .compat import install_compat
 from .copy import async_load, async_load_commit_group, async_load_wait_group, async_store, prefetch
 from .definition import supported_ops
 from .dot import async_dot, async_dot_wait
+from .hangs import HangError, StuckWait, watch
 from .layouts import assert_same_layout, dump_layout, release_layout, require_layout, zeros
 from .memory import (
     local_alloc,
@@ -81,6 +82,8 @@ from .utility import (
 __all__ = [
     "CLCPipelineContext",
     "CLCPipelineContextType",
+    "HangError",
+    "StuckWait",
     "alloc_barriers",
     "alloc_pipeline",
     "alloc_warp_barrier",
@@ -165,6 +168,7 @@ __all__ = [
     "tmem_copy",
     "vote_ballot_sync",
     "warp_pipeline_stage",
+    "watch",
     "zeros",
 ]
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import tritonext
-from tritonext.pipeline import Pipeline, disable_pass, from_manifest, insert_after
+from tritonext.errors import OptionError
+from tritonext.pipeline import PassRef, Pipeline, disable_pass, from_manifest, insert_after, insert_before
 
-from .definition import AMD, BLACKWELL
+from .definition import AMD, BLACKWELL, NVIDIA_TMA
 
 __all__ = ["pipeline"]
 
 
-def pipeline() -> Pipeline:
-    """Return the passes of the manifest at their anchors, without stock passes that overrule the author of a kernel."""
+# A wait of a kernel that works takes less by far, and time for a report has to be left.
+_LEAST_LIMIT = 1_000_000
+
+
+def pipeline(wait_limit: Any = None) -> Pipeline:
+    """Return the passes of the manifest at their anchors, without stock passes that overrule the author of a kernel.
+
+    Args:
+        wait_limit: Nanoseconds that a wait for a barrier may last, at least a million. One that lasts longer is
+            reported with its task, line and barrier, and ends the kernel; see :func:`tritonext_tlx.watch`. None waits
+            forever, as hardware does, and compiles to the same code as ever.
+
+    Raises:
+        OptionError: The limit is no such number.
+    """
     declared = from_manifest(tritonext.extension("tlx").manifest)
     # It shrinks tasks to the warps their tensors need, whatever number they ask for and their barriers count.
     fixed = disable_pass("ttgir", "ttgpuir.optimize_partition_warps", targets=BLACKWELL)
@@ -21,4 +36,25 @@ def pipeline() -> Pipeline:
     still = disable_pass("ttgir", "nvidia.ttnvgpuir.interleave_tmem", targets=BLACKWELL)
     # Stock runs it for Gluon only. Without stages it changes nothing.
     stages = insert_after("ttgir", "common.symbol_dce", "amd.ttgpuir.warp_pipeline", targets=AMD)
-    return dataclasses.replace(declared, steps=(*declared.steps, fixed, still, stages))
+    steps = [*declared.steps, fixed, still, stages]
+    if wait_limit is not None:
+        limited = PassRef("tlx_limit_waits", {"limit": _nanoseconds(wait_limit)}, extension="tlx")
+        # Behind every pass that looks for waits: what comes is the conversion to LLVM.
+        steps.append(insert_before("llir", "nvidia.ttgpuir.to_llvmir", limited, targets=NVIDIA_TMA))
+    return dataclasses.replace(declared, steps=tuple(steps))
+
+
+def _nanoseconds(value: Any) -> int:
+    """Return a limit, which may come as text.
+
+    Raises:
+        OptionError: It is no whole number, or too small or large.
+    """
+    text = str(value)
+    if isinstance(value, bool) or not text.isdecimal() or not _LEAST_LIMIT <= int(text) < 2**63:
+        raise OptionError(
+            "the limit of waits is out of range",
+            expected=f"wait_limit=N, whole nanoseconds from {_LEAST_LIMIT} (a millisecond)",
+            found=repr(value),
+        )
+    return int(text)

@@ -272,4 +272,20 @@ def ExtendLifetimesPass : Pass<"tlx-extend-lifetimes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
 }
 
+def LimitWaitsPass : Pass<"tlx-limit-waits", "::mlir::ModuleOp"> {
+  let summary = "Report a wait for a barrier that lasts too long, and stop the kernel";
+  let description = [{
+    Turns each `ttng.wait_barrier` into a wait that looks at `%globaltimer`. One that lasts longer than the limit prints
+    the task, the line, the barrier with its slot, the parity it waits for and the arrivals that are missing, once for a
+    warp. It then traps, but only after as much time again, in which other waits of the same deadlock are reported too.
+
+    It comes right before the conversion to LLVM, behind all passes that look for waits, and is in no pipeline by default:
+    `tlx:wait_limit=…` puts it there.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::arith::ArithDialect"];
+  let options = [Option<"limit", "limit", "int64_t", /*default=*/"1000000000",
+                        "nanoseconds that a wait may last, at least a million">];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD
