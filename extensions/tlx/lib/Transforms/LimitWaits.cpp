@@ -249,8 +249,9 @@ private:
     LLVM::CondBrOp::create(builder, loc, entry->getArgument(5), report, end);
 
     builder.setInsertionPointToStart(report);
-    // PTX ISA, mbarrier.pending_count, takes the state that an arrival returns, and hardware returns
-    // what the memory of the barrier holds. It counts up to 2^20 there, which none missing shows as.
+    // PTX ISA, mbarrier.pending_count, takes the state that an arrival returns, and hardware
+    // returns what the memory of the barrier holds. It counts up to 2^20 there, which none missing
+    // shows as.
     Value missing = assembly(builder, loc, i32,
                              "{ .reg .b64 state; ld.volatile.shared.b64 state, [$1]; "
                              "mbarrier.pending_count.b64 $0, state; and.b32 $0, $0, 0xfffff; }",
@@ -295,9 +296,11 @@ private:
     std::string terminated = text.str();
     terminated.push_back('\0');
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
-    auto global = LLVM::GlobalOp::create(atStart, loc, type, /*isConstant=*/true,
-                                         LLVM::Linkage::Internal, name,
-                                         builder.getStringAttr(terminated));
+    // The stock pass for debug information takes any inlined line to be in a function.
+    Location nowhere = UnknownLoc::get(module.getContext());
+    auto global =
+        LLVM::GlobalOp::create(atStart, nowhere, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+                               name, builder.getStringAttr(terminated));
     return LLVM::AddressOfOp::create(builder, loc, global);
   }
 
@@ -332,8 +335,7 @@ private:
     Value outcome = assembly(builder, loc, builder.getI32Type(), text,
                              isConditional ? "=&r,r,r,b,~{memory}" : "=&r,r,r,~{memory}", operands);
     Value zero = constant(builder, loc, 0);
-    Value isLate =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, outcome, zero);
+    Value isLate = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, outcome, zero);
 
     Block *before = wait->getBlock();
     Block *behind = before->splitBlock(wait->getIterator());

@@ -59,8 +59,12 @@ class StuckWait:
 
     def __str__(self) -> str:
         of = f" of {self.count}" if self.count is not None else ""
-        lacks = f"it lacks {self.missing}{of} arrivals" if self.missing else "all arrivals came, bytes of copies did not"
-        return f"{self.task} waits at {self.place} for {self.barrier} to complete a phase of parity {self.parity}; {lacks}"
+        lacks = (
+            f"it lacks {self.missing}{of} arrivals" if self.missing else "all arrivals came, bytes of copies did not"
+        )
+        return (
+            f"{self.task} waits at {self.place} for {self.barrier} to complete a phase of parity {self.parity}; {lacks}"
+        )
 
 
 class HangError(UserError):
