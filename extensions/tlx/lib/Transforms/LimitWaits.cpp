@@ -129,8 +129,8 @@ std::string escaped(StringRef text) {
   return result;
 }
 
-/// Returns the format of a report, whose values come in the order slot, if it is known, parity,
-/// missing arrivals, block, warp. `tritonext_tlx.hangs` reads it.
+/// Returns the format of a report, whose values come in the order slot, if it is known, parity of
+/// the wait and of the barrier, block, warp. `tritonext_tlx.hangs` reads it.
 std::string formatOf(ttng::WaitBarrierOp wait, Barrier &barrier) {
   std::string text, place, name;
   llvm::raw_string_ostream os(text), placeOs(place), nameOs(name);
@@ -139,10 +139,10 @@ std::string formatOf(ttng::WaitBarrierOp wait, Barrier &barrier) {
   os << "tlx: " << taskOfWait(wait) << " waits at " << escaped(place) << " for " << escaped(name);
   if (barrier.hasSlot())
     os << "[%d]";
-  os << " to complete a phase of parity %d; the barrier still is in that phase, which lacks %d ";
+  os << " to complete a phase of parity %d; the barrier is in a phase of parity %d";
   if (std::optional<int64_t> count = countOf(barrier))
-    os << "of " << *count << ' ';
-  os << "arrivals (kernel " << wait->getParentOfType<tt::FuncOp>().getName()
+    os << ", of " << *count << " arrivals";
+  os << " (kernel " << wait->getParentOfType<tt::FuncOp>().getName()
      << ", block %d %d %d, warp %d)\n";
   return text;
 }
@@ -249,18 +249,19 @@ private:
     LLVM::CondBrOp::create(builder, loc, entry->getArgument(5), report, end);
 
     builder.setInsertionPointToStart(report);
-    // PTX ISA, mbarrier.pending_count, takes the state that an arrival returns, and hardware
-    // returns what the memory of the barrier holds. It counts up to 2^20 there, which none missing
-    // shows as.
-    Value missing = assembly(builder, loc, i32,
-                             "{ .reg .b64 state; ld.volatile.shared.b64 state, [$1]; "
-                             "mbarrier.pending_count.b64 $0, state; and.b32 $0, $0, 0xfffff; }",
-                             "=r,r", entry->getArgument(4));
+    // PTX ISA, mbarrier.test_wait: true when the phase of the parity is complete, and the barrier
+    // in the next one. Missing arrivals are not read: the memory of a barrier has no documented
+    // form.
+    Value seen = assembly(builder, loc, i32,
+                          "{ .reg .pred past; "
+                          "mbarrier.test_wait.parity.shared::cta.b64 past, [$1], $2; "
+                          "selp.b32 $0, 1, 0, past; xor.b32 $0, $0, $2; }",
+                          "=&r,r,r,~{memory}", {entry->getArgument(4), entry->getArgument(3)});
     Value warp = LLVM::LShrOp::create(builder, loc, specialRegister(builder, loc, "tid.x"),
                                       constant(builder, loc, 5));
     Value printed[] = {entry->getArgument(2),
                        entry->getArgument(3),
-                       missing,
+                       seen,
                        specialRegister(builder, loc, "ctaid.x"),
                        specialRegister(builder, loc, "ctaid.y"),
                        specialRegister(builder, loc, "ctaid.z"),

@@ -24,7 +24,7 @@ __all__ = ["HangError", "StuckWait", "watch"]
 # LimitWaits.cpp writes it.
 _REPORT = re.compile(
     r"^tlx: (?P<task>[^\n]+?) waits at (?P<place>[^\n]+) for (?P<barrier>[^\n]+) to complete a phase of parity "
-    r"(?P<parity>\d+); the barrier still is in that phase, which lacks (?P<missing>\d+) (?:of (?P<count>\d+) )?arrivals "
+    r"(?P<parity>\d+); the barrier is in a phase of parity (?P<seen>\d+)(?:, of (?P<count>\d+) arrivals)? "
     r"\(kernel (?P<kernel>\S+), block (?P<x>\d+) (?P<y>\d+) (?P<z>\d+), warp (?P<warp>\d+)\)\n",
     re.MULTILINE,
 )
@@ -39,8 +39,9 @@ class StuckWait:
             ``the kernel`` when it has no tasks.
         place: File and line of the wait, and where functions around it were called.
         barrier: What the kernel calls the barrier, with its slot.
-        parity: Parity of the phase that did not complete. The barrier was in that phase at the time of the report.
-        missing: Arrivals that the phase lacked. None missing means that bytes of copies are.
+        parity: Parity of the phase that it waits for.
+        seen: Parity of the phase that the barrier was in at the time of the report. It is the same when that phase
+            lacks arrivals or bytes, and the other one when it completed behind the limit.
         count: Arrivals that complete a phase; None when they differ in the array.
         kernel: Name of the kernel.
         block: Its block, as ``tl.program_id`` of the three axes.
@@ -51,19 +52,17 @@ class StuckWait:
     place: str
     barrier: str
     parity: int
-    missing: int
+    seen: int
     count: int | None
     kernel: str
     block: tuple[int, int, int]
     warp: int
 
     def __str__(self) -> str:
-        of = f" of {self.count}" if self.count is not None else ""
-        lacks = (
-            f"it lacks {self.missing}{of} arrivals" if self.missing else "all arrivals came, bytes of copies did not"
-        )
+        of = f" of {self.count} arrivals" if self.count is not None else ""
         return (
-            f"{self.task} waits at {self.place} for {self.barrier} to complete a phase of parity {self.parity}; {lacks}"
+            f"{self.task} waits at {self.place} for {self.barrier} to complete a phase of parity {self.parity}; "
+            f"it is in a phase of parity {self.seen}{of}"
         )
 
 
@@ -120,7 +119,7 @@ class _Output:
 
 @contextlib.contextmanager
 def _held_back(output: _Output) -> Iterator[None]:
-    """Take reports out of what the block writes to file descriptor 1, where kernels print, and write the rest after it."""
+    """Take reports out of what the block writes to file descriptor 1, where kernels print, and write the rest there."""
     with tempfile.TemporaryFile() as file:
         _flush()
         saved = os.dup(1)
@@ -147,7 +146,7 @@ def _flush() -> None:
 def _stuck_wait(match: re.Match[str]) -> StuckWait:
     fields: dict[str, Any] = match.groupdict()
     block = tuple(int(fields.pop(axis)) for axis in "xyz")
-    numbers = {name: int(fields[name]) for name in ("parity", "missing", "warp")}
+    numbers = {name: int(fields[name]) for name in ("parity", "seen", "warp")}
     count = None if fields["count"] is None else int(fields["count"])
     return StuckWait(**{**fields, **numbers, "count": count, "block": block})
 
@@ -161,7 +160,7 @@ def _hang(wait_limit: int, waits: Sequence[StuckWait]) -> HangError:
         where=f"kernel {waits[0].kernel}",
         found=f"{len(blocks)} waiting",
         details=[f"{text}; {_describe(list(where))}" for text, where in blocks.items()],
-        hint="compare the phases, and count the arrivals; tlx.simulate says who could have arrived",
+        hint="compare the phases, and count arrivals and bytes; tlx.simulate says who could have arrived",
     )
     error.waits = tuple(waits)
     return error

@@ -95,7 +95,7 @@ def launch(case: str) -> None:
     """Launch a kernel that hangs."""
     y = torch.zeros(64 * 64, device="cuda", dtype=torch.float16 if case == "unfilled" else torch.float32)
     if case == "unfilled":
-        unfilled[(BLOCKS,)](TensorDescriptor.from_tensor(torch.ones(64, 64, device="cuda").half(), [64, 64]), y, 1)
+        unfilled[(BLOCKS,)](TensorDescriptor.from_tensor(torch.ones(64, 64, device="cuda").half(), [64, 64]), y, 0)
     else:
         {"swapped": swapped, "uneven": uneven}[case][(BLOCKS,)](torch.ones_like(y), y, 8)
 
@@ -130,7 +130,7 @@ def told(waits):
     """Return the reports less what says who made them, and the blocks and warps that made each."""
     result: dict = {}
     for wait in waits:
-        key = tuple(wait[name] for name in ("task", "place", "barrier", "parity", "missing", "count"))
+        key = tuple(wait[name] for name in ("task", "place", "barrier", "parity", "seen", "count"))
         result.setdefault(key, set()).add((wait["block"][0], wait["warp"]))
     return result
 
@@ -142,21 +142,21 @@ def everywhere(*warps):
 def test_both_sides_of_a_deadlock_are_reported():
     waits, text = watched("swapped")
     filling, using = line_of(swapped, "phase ^ 1"), line_of(swapped, "filled")
+    # Stock fills a group of four warps up with idle ones, in front of smaller tasks.
     assert told(waits) == {
-        ("the default task", filling, "empty[0]", 0, 1, 1): everywhere(0, 1, 2, 3),
-        ("task 1", using, "full[0]", 0, 1, 1): everywhere(4),
+        ("the default task", filling, "empty[0]", 0, 0, 1): everywhere(0, 1, 2, 3),
+        ("task 1", using, "full[0]", 0, 0, 1): everywhere(6),
     }
     assert f"the default task waits at {filling} for empty[0]" in text
     assert "2 waiting" in text
 
 
-def test_missing_bytes_are_told_from_missing_arrivals():
-    waits, text = watched("unfilled")
+def test_bytes_that_do_not_come_are_a_hang_too():
+    waits, _ = watched("unfilled")
     assert told(waits) == {("the kernel", line_of(unfilled, "bytes"), "landed[0]", 0, 0, 1): everywhere(0, 1, 2, 3)}
-    assert "all arrivals came, bytes of copies did not" in text
 
 
-def test_arrivals_of_a_later_phase_are_counted():
+def test_later_phases_and_other_slots_are_told():
     waits, _ = watched("uneven")
     assert told(waits) == {
         ("the default task", line_of(uneven, "default"), "done[1]", 1, 1, 3): everywhere(0, 1, 2, 3),

@@ -4,18 +4,18 @@
 #smem = #ttg.shared_memory
 
 // One message for each wait, with what is known of its barrier.
-// CHECK-DAG: llvm.mlir.global internal constant @[[$DEFAULT:tlx_wait_[0-9]+]]("tlx: the default task waits at kernel.py:8 for ready[%d] to complete a phase of parity %d; the barrier still is in that phase, which lacks %d of 3 arrivals (kernel tasks, block %d %d %d, warp %d)\0A\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[$DEFAULT:tlx_wait_[0-9]+]]("tlx: the default task waits at kernel.py:8 for ready[%d] to complete a phase of parity %d; the barrier is in a phase of parity %d, of 3 arrivals (kernel tasks, block %d %d %d, warp %d)\0A\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[$TASK:tlx_wait_[0-9]+]]("tlx: task 1 waits at helper.py:3, called at kernel.py:9 for ready[%d] to {{.*}} (kernel tasks,
 // CHECK-DAG: llvm.mlir.global internal constant @[[$OUTSIDE:tlx_wait_[0-9]+]]("tlx: task 2 waits at kernel.py:10 for ready[%d] to
 // CHECK-DAG: llvm.mlir.global internal constant @[[$UNKNOWN:tlx_wait_[0-9]+]]("tlx: task 2 waits at kernel.py:11 for one of ready to
 // A percent sign in a name is no value of the message.
-// CHECK-DAG: "tlx: the kernel waits at 100%%.py:5 for an unnamed barrier to complete a phase of parity %d; the barrier still is in that phase, which lacks %d arrivals (kernel alone,
+// CHECK-DAG: "tlx: the kernel waits at 100%%.py:5 for an unnamed barrier to complete a phase of parity %d; the barrier is in a phase of parity %d (kernel alone,
 
 // CHECK: llvm.func internal @tlx_report_wait(%[[FORMAT:[a-z0-9]+]]: !llvm.ptr, %[[HAS:[a-z0-9]+]]: i1, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[BARRIER:[a-z0-9]+]]: !llvm.ptr<3>, %[[REPORTS:[a-z0-9]+]]: i1)
 // CHECK-SAME: passthrough = ["noinline", "cold"], ws_num_warps = 4
 // CHECK: llvm.cond_br %[[REPORTS]], ^[[PRINT:bb[0-9]+]], ^[[END:bb[0-9]+]]
 // CHECK: ^[[PRINT]]:
-// CHECK: llvm.inline_asm {{.*}}mbarrier.pending_count.b64 $0, state{{.*}} %[[BARRIER]]
+// CHECK: llvm.inline_asm {{.*}}mbarrier.test_wait.parity.shared::cta.b64 past, [$1], $2; {{.*}} %[[BARRIER]],
 // CHECK: %[[VALUES:.*]] = llvm.select %[[HAS]],
 // CHECK: llvm.call @vprintf(%[[FORMAT]], %[[VALUES]])
 // CHECK: ^[[END]]:

@@ -2,8 +2,8 @@
 
 import inspect
 import os
+import pathlib
 import re
-import sys
 
 import pytest
 import triton
@@ -86,10 +86,10 @@ def limited(compile_kernel, limit=LIMIT):
 
 def test_waits_are_bounded_and_say_where_they_are(compiled):
     kernel = limited(lambda: compiled(handed_over, POINTERS))
-    file = os.path.basename(__file__)
+    file = pathlib.Path(__file__).name
     outer, inner = line_of(handed_over, "# call"), line_of(helper, "# in a helper")
     waiting = line_of(handed_over, "# conditional")
-    rest = "to complete a phase of parity %d; the barrier still is in that phase, which lacks %d of"
+    rest = "to complete a phase of parity %d; the barrier is in a phase of parity %d, of"
     end = "arrivals (kernel handed_over, block %d %d %d, warp %d)\n\0"
     assert messages(kernel) == [
         f"tlx: task 1 waits at {file}:{waiting} for full[%d] {rest} 1 {end}",
@@ -109,7 +109,7 @@ def test_waits_are_bounded_and_say_where_they_are(compiled):
 def test_wait_of_a_kernel_without_tasks(compiled):
     kernel = limited(lambda: compiled(filled, "desc=tensordesc<fp16[64, 64]>, y=*fp16:16, n=i32"))
     (message,) = messages(kernel)
-    place = f"{os.path.basename(__file__)}:{line_of(filled, '# alone')}"
+    place = f"{pathlib.Path(__file__).name}:{line_of(filled, '# alone')}"
     assert message.startswith(f"tlx: the kernel waits at {place} for landed[%d] to complete a phase of parity %d; ")
 
 
@@ -156,19 +156,22 @@ def test_limits_out_of_range_are_refused(limit):
 # --- the host --------------------------------------------------------------------------------------------------------
 
 
-def report(task="task 1", line=21, barrier="full[0]", parity=0, lacks="1 of 1", block=0, warp=4):
+def report(task="task 1", line=21, barrier="full[0]", parity=0, of=", of 1 arrivals", block=0, warp=4):
     """Return what a kernel prints, whose text the tests above compare."""
     return (
-        f"tlx: {task} waits at kernel.py:{line} for {barrier} to complete a phase of parity {parity}; the barrier still is in "
-        f"that phase, which lacks {lacks} arrivals (kernel gemm, block {block} 0 0, warp {warp})\n"
+        f"tlx: {task} waits at kernel.py:{line} for {barrier} to complete a phase of parity {parity}; the barrier is "
+        f"in a phase of parity {parity}{of} (kernel gemm, block {block} 0 0, warp {warp})\n"
     )
+
+
+FAILURE = RuntimeError("unspecified launch failure")
 
 
 @pytest.fixture
 def device(monkeypatch):
     """A device that prints a text when it is synchronized, and then fails."""
 
-    def set_up(text, error=RuntimeError("unspecified launch failure")):
+    def set_up(text, error=FAILURE):
         def synchronize():
             nonlocal text
             os.write(1, text.encode())
@@ -182,28 +185,30 @@ def device(monkeypatch):
 
 
 def test_reports_become_an_error(device, capfd):
-    lines = [report("the default task", 15, "empty[0]", lacks="1 of 2", block=block, warp=0) for block in range(3)]
+    lines = [
+        report("the default task", 15, "empty[0]", of=", of 2 arrivals", block=block, warp=0) for block in range(3)
+    ]
     lines += [report(warp=warp) for warp in (4, 5)]
-    lines += [report("task 2", 22, "one of landed", 1, "0 of 1", block=1), report("task 3", 23, "a barrier", 1, "5")]
+    lines += [report("task 2", 22, "one of landed", 1, block=1), report("task 3", 23, "a barrier", 1, "")]
     device("before\n" + "".join(lines) + "behind\n")
     with pytest.raises(tlx.HangError) as caught, tlx.watch(wait_limit=2_000_000):
-        print("from Python")
-        sys.stdout.flush()
+        print("from Python", flush=True)
+    waits, is_in = "to complete a phase of parity", "it is in a phase of parity"
     assert str(caught.value).splitlines() == [
         "a wait lasted longer than 2 ms",
         "  where: kernel gemm",
         "  found: 4 waiting",
-        "  the default task waits at kernel.py:15 for empty[0] to complete a phase of parity 0; it lacks 1 of 2 arrivals; "
-        "3 blocks, block (0, 0, 0) among them",
-        "  task 1 waits at kernel.py:21 for full[0] to complete a phase of parity 0; it lacks 1 of 1 arrivals; "
-        "block (0, 0, 0)",
-        "  task 2 waits at kernel.py:22 for one of landed to complete a phase of parity 1; "
-        "all arrivals came, bytes of copies did not; block (1, 0, 0)",
-        "  task 3 waits at kernel.py:23 for a barrier to complete a phase of parity 1; it lacks 5 arrivals; block (0, 0, 0)",
-        "  hint: compare the phases, and count the arrivals; tlx.simulate says who could have arrived",
+        (
+            f"  the default task waits at kernel.py:15 for empty[0] {waits} 0; {is_in} 0 of 2 arrivals; "
+            "3 blocks, block (0, 0, 0) among them"
+        ),
+        (f"  task 1 waits at kernel.py:21 for full[0] {waits} 0; {is_in} 0 of 1 arrivals; block (0, 0, 0)"),
+        (f"  task 2 waits at kernel.py:22 for one of landed {waits} 1; {is_in} 1 of 1 arrivals; block (1, 0, 0)"),
+        f"  task 3 waits at kernel.py:23 for a barrier {waits} 1; {is_in} 1; block (0, 0, 0)",
+        "  hint: compare the phases, and count arrivals and bytes; tlx.simulate says who could have arrived",
     ]
     assert isinstance(caught.value.__cause__, RuntimeError)
-    assert caught.value.waits[3] == tlx.StuckWait("task 1", "kernel.py:21", "full[0]", 0, 1, 1, "gemm", (0, 0, 0), 4)
+    assert caught.value.waits[3] == tlx.StuckWait("task 1", "kernel.py:21", "full[0]", 0, 0, 1, "gemm", (0, 0, 0), 4)
     # What others print goes where it went.
     assert capfd.readouterr().out == "from Python\nbefore\nbehind\n"
 

@@ -276,8 +276,8 @@ def LimitWaitsPass : Pass<"tlx-limit-waits", "::mlir::ModuleOp"> {
   let summary = "Report a wait for a barrier that lasts too long, and stop the kernel";
   let description = [{
     Turns each `ttng.wait_barrier` into a wait that looks at `%globaltimer`. One that lasts longer than the limit prints
-    the task, the line, the barrier with its slot, the parity it waits for and the arrivals that are missing, once for a
-    warp. It then traps, but only after as much time again, in which other waits of the same deadlock are reported too.
+    the task, the line, the barrier with its slot, the parity it waits for and that of the phase the barrier is in, once
+    for a warp. It then traps, but only after as much time again, in which other waits of the same deadlock are reported too.
 
     It comes right before the conversion to LLVM, behind all passes that look for waits, and is in no pipeline by default:
     `tlx:wait_limit=…` puts it there.
