@@ -72,6 +72,17 @@ def _tile(name: str, argument: str, desc: Any, value: Any) -> buffered_tensor:
             found=layout,
             hint="leave out the layout of tlx.local_alloc, and make each row at least 32 bytes",
         )
+    row = block[-1] * desc.dtype.primitive_bitwidth // 8
+    if row < layout.swizzle_byte_width:
+        # CUDA driver API, cuTensorMapEncodeTiled: rows of a box lie behind one another, whatever they are a part of.
+        raise refuse(
+            name,
+            "a row of the slice is narrower than the swizzle of its buffer",
+            argument,
+            expected=f"rows of at least {layout.swizzle_byte_width} bytes",
+            found=f"{row} bytes",
+            hint="cut the buffer along its rows, or give it a layout with a narrower swizzle",
+        )
     return buffer
 
 

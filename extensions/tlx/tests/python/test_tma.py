@@ -282,6 +282,22 @@ def badly_laid_out(desc, LAYOUT: tl.constexpr):
     tlx.async_descriptor_store(desc, tile[0], [0, 0])
 
 
+@triton.jit
+def narrow_slice(desc):
+    tile = tlx.local_alloc((8, 64), tl.float16)
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], 8 * 32 * 2)
+    tlx.async_descriptor_load(desc, tlx.local_slice(tile[0], [0, 32], [8, 32]), [0, 0], full[0])
+    tlx.barrier_wait(full[0], 0)
+
+
+def test_a_slice_narrower_than_the_swizzle_is_an_error(refused):
+    text = refused(narrow_slice, "desc=tensordesc<fp16[8, 32]>")
+    assert "a row of the slice is narrower than the swizzle of its buffer" in text
+    assert "expected: rows of at least 128 bytes" in text
+    assert "found: 64 bytes" in text
+
+
 @pytest.mark.parametrize(("layout", "found"), [(PLAIN, "SwizzledSharedLayout("), (TRANSPOSED, "transposed=True")])
 def test_layouts_that_the_copy_engine_lacks_are_errors(refused, layout, found):
     text = refused(badly_laid_out, "desc=tensordesc<fp16[64, 64]>", LAYOUT=layout)
