@@ -3,6 +3,8 @@
 #include "tritonext_tlx/Transforms/Views.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
 
 #define DEBUG_TYPE "tlx-check-buffer-reads"
@@ -120,6 +122,18 @@ private:
     return found;
   }
 
+  /// Returns whether a loop may get to `event`, which is inside `op`, in a later iteration only,
+  /// behind waits that come after it in the loop: a branch in the loop leads to it.
+  static bool mayComeLater(Operation *event, Operation *op) {
+    bool isInBranch = false;
+    for (; event != op; event = event->getParentOp()) {
+      isInBranch |= isa<scf::IfOp>(event->getParentOp());
+      if (isInBranch && isa<LoopLikeOpInterface>(event->getParentOp()))
+        return true;
+    }
+    return false;
+  }
+
   static bool readsSlot(Operation *op, const ViewUse &copy, ArrayRef<ViewUse> uses) {
     return llvm::any_of(uses, [&](const ViewUse &use) {
       return use.op() == op && isRead(use) && !use.isMerged && !use.isPart && !copy.isPart &&
@@ -132,7 +146,7 @@ private:
       Operation *event = firstEvent(op, copy, uses);
       if (!event || isa<ttg::AsyncCommitGroupOp>(event) || pendingsOf(event))
         continue;
-      if (!readsSlot(event, copy, uses))
+      if (!readsSlot(event, copy, uses) || mayComeLater(event, op))
         return success();
       InFlightDiagnostic error = report(
           event, copy.op(), "expected a wait for the copy before its buffer is read, got none");
@@ -158,7 +172,7 @@ private:
       if (!event)
         continue;
       if (readsSlot(event, copy, uses))
-        return reportGroups(event, copy.op(), last);
+        return mayComeLater(event, op) ? success() : reportGroups(event, copy.op(), last);
       // What a loop or a branch commits and waits for is not counted.
       if (event != op || isOpaque(event))
         return success();

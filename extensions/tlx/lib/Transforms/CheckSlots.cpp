@@ -1,13 +1,16 @@
+#include "tritonext_tlx/IR/Dialect.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
 
 #define DEBUG_TYPE "tlx-check-slots"
 
 using namespace mlir;
 namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
 
 namespace tritonext::tlx {
 
@@ -51,6 +54,36 @@ std::optional<Range> numbersOf(ttg::MemDescIndexOp view) {
   return counter;
 }
 
+/// Returns whether `op` may do nothing although it is reached.
+bool isConditional(Operation *op) {
+  Value condition;
+  if (auto wait = dyn_cast<ttng::WaitBarrierOp>(op))
+    condition = wait.getPred();
+  else if (auto arrive = dyn_cast<ttng::ArriveBarrierOp>(op))
+    condition = arrive.getPred();
+  else if (auto expect = dyn_cast<ttng::BarrierExpectOp>(op))
+    condition = expect.getPred();
+  else if (auto copy = dyn_cast<AsyncDescriptorLoadOp>(op))
+    condition = copy.getPred();
+  return !isAlways(condition);
+}
+
+/// Returns whether the slot of `view` is accessed each time that it is taken. One that only a
+/// branch or a condition accesses may be a slot that does not exist: nothing is done to it.
+bool isAccessed(ttg::MemDescIndexOp view) {
+  SmallVector<Operation *> work(view->getUsers());
+  while (!work.empty()) {
+    Operation *user = work.pop_back_val();
+    if (user->getBlock() != view->getBlock())
+      continue;
+    if (user->hasTrait<OpTrait::MemDescViewTrait>())
+      work.append(user->user_begin(), user->user_end());
+    else if (!isConditional(user))
+      return true;
+  }
+  return false;
+}
+
 class CheckSlotsPass : public impl::CheckSlotsPassBase<CheckSlotsPass> {
 public:
   using impl::CheckSlotsPassBase<CheckSlotsPass>::CheckSlotsPassBase;
@@ -59,7 +92,7 @@ public:
     getOperation().walk([&](ttg::MemDescIndexOp view) {
       std::optional<Range> numbers = numbersOf(view);
       int64_t slots = view.getSrc().getType().getDimSize(0);
-      if (!numbers || (numbers->first >= 0 && numbers->last < slots))
+      if (!numbers || (numbers->first >= 0 && numbers->last < slots) || !isAccessed(view))
         return;
       InFlightDiagnostic error = view->emitError("expected a slot from 0 to ")
                                  << slots - 1 << ", got "

@@ -99,3 +99,30 @@ tt.func @stored(%p: tensor<128x!tt.ptr<f32>, #blocked>, %v: tensor<128xf32, #blo
   tt.return
 }
 }
+
+// -----
+
+// The first iteration waits, and later ones read.
+// CHECK-LABEL: @later
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @later(%p: tensor<128x!tt.ptr<f32>, #blocked>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<2x128xf32, #bar, #smem, mutable>
+  %a = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<2x128xf32, #bar, #smem, mutable> -> !ttg.memdesc<128xf32, #bar, #smem, mutable>
+  %ta = ttg.async_copy_global_to_local %p, %a : tensor<128x!tt.ptr<f32>, #blocked> -> <128xf32, #bar, #smem, mutable>
+  %g = ttg.async_commit_group
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %behind = arith.cmpi sgt, %i, %c0 : i32
+    scf.if %behind {
+      %l = ttg.local_load %a : !ttg.memdesc<128xf32, #bar, #smem, mutable> -> tensor<128xf32, #blocked>
+    }
+    %w = ttg.async_wait {num = 0 : i32}
+  }
+  tt.return
+}
+}

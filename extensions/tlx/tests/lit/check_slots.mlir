@@ -57,3 +57,28 @@ tt.func @never(%ring: !ttg.memdesc<3x64xf16, #bar, #smem, mutable>, %n: i32) {
   }
   tt.return
 }
+
+// -----
+
+// A slot that the last iteration takes and does nothing to.
+// CHECK-LABEL: @unused
+// CHECK-COUNT-2: ttg.memdesc_index
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+tt.func @unused(%ring: !ttg.memdesc<3x1xi64, #bar, #smem, mutable>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c3 = arith.constant 3 : i32
+  scf.for %i = %c0 to %c3 step %c1 : i32 {
+    %k = arith.addi %i, %c1 : i32
+    %p = arith.cmpi slt, %i, %c2 : i32
+    %a = ttg.memdesc_index %ring[%k] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    scf.if %p {
+      ttng.wait_barrier %a, %c0 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    }
+    %b = ttg.memdesc_index %ring[%k] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    ttng.wait_barrier %b, %c0, %p : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  tt.return
+}

@@ -10,6 +10,7 @@ tt.func @above(%ring: !ttg.memdesc<3x64xf16, #bar, #smem, mutable>, %n: i32) {
   // expected-error @below {{expected a slot from 0 to 2, got 3}}
   // expected-note @below {{take the number modulo the number of slots, or allocate more}}
   %a = ttg.memdesc_index %ring[%c3] : !ttg.memdesc<3x64xf16, #bar, #smem, mutable> -> !ttg.memdesc<64xf16, #bar, #smem, mutable>
+  ttg.local_dealloc %a : !ttg.memdesc<64xf16, #bar, #smem, mutable>
   tt.return
 }
 
@@ -25,6 +26,7 @@ tt.func @below(%ring: !ttg.memdesc<3x64xf16, #bar, #smem, mutable>, %n: i32) {
   // expected-error @below {{expected a slot from 0 to 2, got -1}}
   // expected-note @below {{take the number modulo the number of slots, or allocate more}}
   %a = ttg.memdesc_index %ring[%minus] : !ttg.memdesc<3x64xf16, #bar, #smem, mutable> -> !ttg.memdesc<64xf16, #bar, #smem, mutable>
+  ttg.local_dealloc %a : !ttg.memdesc<64xf16, #bar, #smem, mutable>
   tt.return
 }
 
@@ -42,6 +44,7 @@ tt.func @last(%ring: !ttg.memdesc<3x64xf16, #bar, #smem, mutable>, %n: i32) {
   // expected-error @below {{expected a slot from 0 to 2, got 3 in the last iteration of the loop}}
   // expected-note @below {{take the number modulo the number of slots, or allocate more}}
   %a = ttg.memdesc_index %ring[%k] : !ttg.memdesc<3x64xf16, #bar, #smem, mutable> -> !ttg.memdesc<64xf16, #bar, #smem, mutable>
+  ttg.local_dealloc %a : !ttg.memdesc<64xf16, #bar, #smem, mutable>
   }
   tt.return
 }
@@ -60,6 +63,7 @@ tt.func @first(%ring: !ttg.memdesc<3x64xf16, #bar, #smem, mutable>, %n: i32) {
   // expected-error @below {{expected a slot from 0 to 2, got -1 in the first iteration of the loop}}
   // expected-note @below {{take the number modulo the number of slots, or allocate more}}
   %a = ttg.memdesc_index %ring[%k] : !ttg.memdesc<3x64xf16, #bar, #smem, mutable> -> !ttg.memdesc<64xf16, #bar, #smem, mutable>
+  ttg.local_dealloc %a : !ttg.memdesc<64xf16, #bar, #smem, mutable>
   }
   tt.return
 }
