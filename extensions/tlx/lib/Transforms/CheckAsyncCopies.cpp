@@ -32,10 +32,29 @@ public:
   }
 
 private:
+  /// Returns the bytes below which threads cannot copy: elements of less than 4 bytes are spread
+  /// over all threads before one gets a second.
+  static unsigned leastTotal(ttg::AsyncCopyGlobalToLocalOp copy, unsigned elementBytes) {
+    SmallVector<unsigned> held = ttg::getContigPerThread(copy.getSrc().getType());
+    if (*llvm::max_element(held) * elementBytes >= leastBytes)
+      return 0;
+    OpBuilder builder(copy);
+    return leastBytes * ttg::lookupThreadsPerWarp(builder) * ttg::lookupNumWarps(copy);
+  }
+
   static LogicalResult check(ttg::AsyncCopyGlobalToLocalOp copy,
                              tt::ModuleAxisInfoAnalysis &axisInfo) {
     unsigned bits = copy.getResult().getType().getElementTypeBitWidth();
     auto bytes = [&](unsigned elements) { return elements * bits / 8; };
+    if (unsigned total = bytes(copy.getResult().getType().getNumElements()),
+        least = leastTotal(copy, bits / 8);
+        total < least) {
+      InFlightDiagnostic error = copy->emitError("expected at least ")
+                                 << least << " bytes to copy, 4 for each thread, got " << total;
+      error.attachNote() << "copy into a larger slot, run fewer warps, or fill the slot with "
+                            "tl.load and tlx.local_store";
+      return error;
+    }
     unsigned pointers =
         bytes(std::max<unsigned>(axisInfo.getContiguity(copy.getSrc()), copy.getContiguity()));
     if (pointers < leastBytes) {

@@ -100,7 +100,18 @@ private:
                               "say so with tl.multiple_of and tl.max_contiguous";
         return error;
       }
-      width = (width * bytes < widestBytes ? 4 : widestBytes) / bytes;
+      // A warp writes one row of bytes, to which each of its threads adds some.
+      bool isWide =
+          width * bytes >= widestBytes && type.getNumElements() * bytes >= threads * widestBytes;
+      width = (isWide ? widestBytes : 4) / bytes;
+      if (type.getNumElements() * bytes < threads * 4) {
+        InFlightDiagnostic error = op->emitError("expected at least ")
+                                   << threads * 4
+                                   << " bytes to copy, 4 for each thread of a warp, got "
+                                   << type.getNumElements() * bytes;
+        error.attachNote() << "copy into a larger slot, or use tlx.buffer_load and tlx.local_store";
+        return error;
+      }
     } else {
       width = std::min(width, std::max<int64_t>(type.getNumElements() / (numWarps * threads), 1));
     }

@@ -312,3 +312,19 @@ def wrong(x, WHAT: tl.constexpr):
 )
 def test_what_is_refused(refused, what, text):
     assert text in refused(wrong, "x=*fp32:16", "hip:gfx950", WHAT=what)
+
+
+@triton.jit
+def row(x, y, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    slot = tlx.local_alloc((BLOCK,), tl.float32)[0]
+    tlx.buffer_load_to_local(slot, x, at)
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(0)
+    tl.store(y + at, tlx.local_load(slot))
+
+
+@pytest.mark.parametrize(("block", "width"), [(64, "dword"), (128, "dword"), (256, "dwordx4")])
+def test_small_copies_are_narrow(compiled, block, width):
+    kernel = compiled(row, "x=*fp32:16, y=*fp32:16", "hip:gfx950", BLOCK=block)
+    assert set(found(kernel, r"buffer_load_(\w+) .* lds")) == {width}

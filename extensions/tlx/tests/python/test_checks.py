@@ -352,3 +352,71 @@ def test_registers_that_leave_the_default_task_none(refused, compiled):
     # What is accepted is what the compiler keeps.
     ptx = compiled(greedy, POINTERS, REGISTERS=240).asm["ptx"]
     assert {"240", "24"} <= set(re.findall(r"setmaxnreg\.\w+\.sync\.aligned\.u32 \t?(\d+)", ptx))
+
+
+@triton.jit
+def careful(desc, y, n, CASE: tl.constexpr):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tiles = tlx.local_alloc((64, 64), tl.float16, 3)
+    full = tlx.alloc_barriers(3)
+    tlx.barrier_expect_bytes(full[0], 8192)
+    tlx.async_descriptor_load(desc, tiles[0], [0, 0], full[0])
+    for i in range(3):
+        ahead = i + 1
+        if CASE == "condition":
+            tlx.barrier_expect_bytes(full[ahead], 8192, pred=ahead < 3)
+            tlx.async_descriptor_load(desc, tiles[ahead], [ahead * 64, 0], full[ahead], pred=ahead < 3)
+        if CASE == "branch":
+            tile, barrier = tiles[ahead], full[ahead]
+            if ahead < 3:
+                tlx.barrier_expect_bytes(barrier, 8192)
+                tlx.async_descriptor_load(desc, tile, [ahead * 64, 0], barrier)
+        tlx.barrier_wait(full[i], 0)
+        tl.store(y + i * 4096 + o, tlx.local_load(tiles[i]))
+
+
+@pytest.mark.parametrize("case", ["condition", "branch"])
+def test_slots_that_nothing_is_done_to(compiled, case):
+    compiled(careful, DESCRIPTOR, CASE=case)
+
+
+@triton.jit
+def later(x, y, n):
+    at = tl.arange(0, 128)
+    ring = tlx.local_alloc((128,), tl.float32, 2)
+    tlx.async_load(x + at, ring[0])
+    tlx.async_load_commit_group()
+    for i in range(n):
+        if i > 0:
+            tl.store(y + i * 128 + at, tlx.local_load(ring[0]))
+        tlx.async_load_wait_group(0)
+
+
+def test_reads_of_later_iterations(compiled):
+    compiled(later, POINTERS)
+
+
+@triton.jit
+def small(x, y, n, BUFFER: tl.constexpr):
+    at = tl.arange(0, 32)
+    slot = tlx.local_alloc((32,), x.dtype.element_ty)[0]
+    if BUFFER:
+        tlx.buffer_load_to_local(slot, x, at)
+    else:
+        tlx.async_load(x + at, slot)
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(0)
+    tl.store(y + at, tlx.local_load(slot))
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "buffer", "least"),
+    [
+        ("cuda:80", "fp16", False, 512),
+        ("cuda:90", "fp16", False, 512),
+        ("hip:gfx950", "fp32", True, 256),
+    ],
+)
+def test_copies_that_are_too_small(refused_by_pass, target, kind, buffer, least):
+    error = refused_by_pass(small, f"x=*{kind}:16, y=*{kind}:16, n=i32", target, BUFFER=buffer)
+    assert f"expected at least {least} bytes to copy, 4 for each thread" in error
