@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import triton.language as tl
+from triton.language.core import base_value
 
 from .definition import constant, integer, refuse, scalar
 
-__all__ = ["bounded", "choice", "coordinates", "predicate", "unsupported"]
+__all__ = ["bounded", "choice", "coordinates", "number", "predicate", "unsupported"]
 
 
 def bounded(name: str, argument: str, value: Any, least: int, most: int, multiple: int = 1) -> int:
@@ -17,7 +18,7 @@ def bounded(name: str, argument: str, value: Any, least: int, most: int, multipl
     Raises:
         UserError: It is none.
     """
-    number = integer(name, argument, value)
+    number = integer(name, argument, value, most=max(most, 2**31 - 1))
     if not least <= number <= most or number % multiple:
         wanted = f"{least} to {most}" + (f" in steps of {multiple}" if multiple > 1 else "")
         raise refuse(name, "an argument is out of range", argument, expected=wanted, found=number)
@@ -31,8 +32,9 @@ def choice(name: str, argument: str, value: Any, allowed: tuple) -> Any:
         UserError: It is another one, or no constant.
     """
     found = constant(value)
-    if isinstance(found, tl.tensor) or found not in allowed:
-        shown = f"a value of type {found.type}" if isinstance(found, tl.tensor) else repr(found)
+    run_time = isinstance(found, base_value)
+    if run_time or found not in allowed:
+        shown = f"a value of type {found.type}" if run_time else repr(found)
         raise refuse(
             name, "an argument has no such value", argument, expected=", ".join(map(repr, allowed)), found=shown
         )
@@ -43,12 +45,26 @@ def predicate(name: str, value: Any, semantic: Any, argument: str = "pred") -> A
     """Return the handle of an optional condition; None means true.
 
     Raises:
-        UserError: It is a tensor with a shape.
+        UserError: It is no number, or a tensor with a shape.
     """
     condition = constant(value)
-    if isinstance(condition, tl.tensor) and condition.type.is_block():
-        raise refuse(name, "a condition is not a scalar", argument, expected="a scalar", found=condition.type)
-    return semantic.cast(semantic.to_tensor(True if condition is None else condition), tl.int1).handle
+    held = number(name, argument, True if condition is None else condition, semantic)
+    if held.type.is_block() or held.dtype.is_ptr():
+        raise refuse(name, "a condition is not a scalar", argument, expected="a scalar", found=held.type)
+    return semantic.cast(held, tl.int1).handle
+
+
+def number(name: str, argument: str, value: Any, semantic: Any) -> tl.tensor:
+    """Return a constant number, or a tensor of any shape, as a tensor.
+
+    Raises:
+        UserError: It is neither.
+    """
+    given = constant(value)
+    if not isinstance(given, tl.tensor | bool | int | float):
+        found = f"a value of type {given.type}" if isinstance(given, base_value) else repr(given)
+        raise refuse(name, "an argument is no number", argument, expected="a number or a tensor", found=found)
+    return semantic.to_tensor(given)
 
 
 def coordinates(name: str, value: Any, rank: int, semantic: Any) -> list[Any]:
@@ -57,7 +73,11 @@ def coordinates(name: str, value: Any, rank: int, semantic: Any) -> list[Any]:
     Raises:
         UserError: There are more or fewer, or one is no integer.
     """
-    values = list(constant(value))
+    given = constant(value)
+    if not isinstance(given, tuple | list | tl.tuple):
+        found = f"a value of type {given.type}" if isinstance(given, base_value) else repr(given)
+        raise refuse(name, "an argument is not a tuple of offsets", "offsets", expected="such as [0, 0]", found=found)
+    values = list(given)
     if len(values) != rank:
         raise refuse(name, "the tile has another number of offsets", "offsets", expected=rank, found=len(values))
     return [scalar(name, "offsets", item, semantic).handle for item in values]
@@ -70,7 +90,7 @@ def unsupported(name: str, argument: str, value: Any, default: Any, hint: str | 
         UserError: It is not at its default.
     """
     found = constant(value)
-    if isinstance(found, tl.core.base_value):
+    if isinstance(found, base_value):
         found = f"a value of type {found.type}"
     if found != default:
         raise refuse(name, "an argument is not supported", argument, expected=repr(default), found=found, hint=hint)

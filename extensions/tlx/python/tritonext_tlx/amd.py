@@ -9,7 +9,7 @@ from triton.language.core import base_value
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded, choice
+from ._arguments import bounded, choice, number
 from .definition import AMD, AMD_ASYNC, constant, op, refuse, tensor
 from .types import async_token, buffered_tensor, require_buffer
 
@@ -35,7 +35,7 @@ def _place(name: str, ptr: Any, offsets: Any, mask: Any, semantic: Any) -> tuple
     chosen = constant(mask)
     if chosen is None:
         return places, None
-    places, chosen = semantic.broadcast_impl_value(places, semantic.to_tensor(chosen))
+    places, chosen = semantic.broadcast_impl_value(places, number(name, "mask", chosen, semantic))
     if not chosen.dtype.is_int1():
         raise refuse(name, "the mask is no tensor of booleans", "mask", expected=tl.int1, found=chosen.dtype)
     return places, chosen
@@ -47,7 +47,7 @@ def _other(name: str, ptr: tl.tensor, places: tl.tensor, mask: Any, other: Any, 
         if value is not None:
             raise refuse(name, "there is no mask that leaves anything out", "other", expected=None, hint="pass a mask")
         return None
-    value = semantic.cast(semantic.to_tensor(0 if value is None else value), ptr.dtype.element_ty)
+    value = semantic.cast(number(name, "other", 0 if value is None else value, semantic), ptr.dtype.element_ty)
     return semantic.broadcast_impl_shape(value, places.shape)
 
 
@@ -89,9 +89,11 @@ def buffer_load(
 
 
 def _stored(name: str, ptr: tl.tensor, places: tl.tensor, value: Any, semantic: Any) -> tl.tensor:
-    given = constant(value)
     element = ptr.dtype.element_ty
-    stored = semantic.cast(semantic.to_tensor(given), element)
+    given = number(name, "stored_value", value, semantic)
+    if given.dtype.is_ptr():
+        raise refuse(name, "pointers are no numbers", "stored_value", expected=element, found=given.type)
+    stored = semantic.cast(given, element)
     if stored.type.is_block() and [*stored.shape] != [*places.shape]:
         expected, found = tuple(map(int, places.shape)), tuple(map(int, stored.shape))
         raise refuse(name, "the shapes differ", "stored_value", expected=expected, found=found)

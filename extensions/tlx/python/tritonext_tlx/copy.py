@@ -11,7 +11,7 @@ from triton.language.core import tensor_descriptor_base
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded, choice, unsupported
+from ._arguments import bounded, choice, number, unsupported
 from .barrier import require_barrier
 from .definition import AMD, ASYNC_COPY, NVIDIA, NVIDIA_TMA, constant, integer, op, refuse, scalar, target_of, tensor
 from .types import async_token, buffered_tensor, require_buffer
@@ -116,7 +116,7 @@ def async_load(
         raise refuse(name, "the types of the elements differ", "src", expected=kind.element_ty, found=element)
     mask, other = constant(mask), constant(other)
     if mask is not None:
-        pointers, mask = _semantic.broadcast_impl_value(pointers, _semantic.to_tensor(mask))
+        pointers, mask = _semantic.broadcast_impl_value(pointers, number(name, "mask", mask, _semantic))
         if not mask.dtype.is_int1():
             raise refuse(name, "the mask is no tensor of booleans", "mask", expected="tl.int1", found=mask.dtype)
     found = [int(size) for size in pointers.shape]
@@ -223,7 +223,7 @@ def _fill(name: str, mask: Any, other: Any, pointers: tl.tensor, semantic: Any) 
         return None
     # Without a value, lanes that copy nothing leave what was there.
     element = pointers.dtype.element_ty
-    value = semantic.cast(semantic.to_tensor(0 if zero else other), element)
+    value = semantic.cast(number(name, "other", 0 if zero else other, semantic), element)
     return semantic.broadcast_impl_shape(value, pointers.shape)
 
 
@@ -233,7 +233,7 @@ def _cache_policy(name: str, cache_modifier: Any, eviction_policy: Any, semantic
         ("cache_modifier", modifier, _CACHE_MODIFIERS),
         ("eviction_policy", policy, _EVICTION_POLICIES),
     ):
-        if value not in known:
+        if isinstance(value, tl.core.base_value) or value not in known:
             expected = ", ".join(repr(text) for text in known)
             raise refuse(name, "an argument has an unknown value", argument, expected=expected, found=repr(value))
     if policy not in ("", "evict_normal") and target_of(semantic) not in NVIDIA_TMA:
@@ -337,10 +337,10 @@ def prefetch(pointer: Any, level: Any = "L2", mask: Any = None, tensormap: Any =
             name, "an argument is not a tensor of pointers", "pointer", expected="pointers", found=pointers.type
         )
     cache = constant(level)
-    if cache not in ("L1", "L2"):
+    if isinstance(cache, tl.core.base_value) or cache not in ("L1", "L2"):
         raise refuse(name, "an argument has an unknown value", "level", expected="'L1', 'L2'", found=repr(cache))
     chosen = constant(mask)
-    chosen = _semantic.to_tensor(True if chosen is None else chosen)
+    chosen = number(name, "mask", True if chosen is None else chosen, _semantic)
     tl.inline_asm_elementwise(
         _PREFETCH.replace("LEVEL", cache),
         "=r,l,r",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,11 +182,11 @@ def constant(value: Any) -> Any:
     return value.value if isinstance(value, tl.constexpr) else value
 
 
-def integer(name: str, argument: str, value: Any, *, least: int | None = None) -> int:
+def integer(name: str, argument: str, value: Any, *, least: int | None = None, most: int = 2**31 - 1) -> int:
     """Return a constant integer argument.
 
     Raises:
-        UserError: It is none, or less than ``least``.
+        UserError: It is none, less than ``least`` or more than ``most``.
     """
     number = constant(value)
     if not isinstance(number, int) or isinstance(number, bool):
@@ -200,6 +200,8 @@ def integer(name: str, argument: str, value: Any, *, least: int | None = None) -
         )
     if least is not None and number < least:
         raise refuse(name, "an argument is too small", argument, expected=f"at least {least}", found=number)
+    if number > most:
+        raise refuse(name, "an argument is too large", argument, expected=f"at most {most}", found=number)
     return number
 
 
@@ -210,7 +212,7 @@ def integers(name: str, argument: str, value: Any) -> list[int]:
         UserError: It is none.
     """
     values = constant(value)
-    if not isinstance(values, Iterable) or isinstance(values, tl.tensor):
+    if not isinstance(values, tuple | list | tl.tuple):
         raise refuse(
             name,
             "an argument is not a tuple of constants",
@@ -225,11 +227,13 @@ def scalar(name: str, argument: str, value: Any, semantic: Any) -> tl.tensor:
     """Return a constant or run-time integer argument as a 32-bit value.
 
     Raises:
-        UserError: It is no integer, or not a scalar.
+        UserError: It is no integer of 32 bits, or not a scalar.
     """
     number = constant(value)
     if isinstance(number, int):
-        return semantic.to_tensor(number)
+        if not -(2**31) <= number < 2**31:
+            raise refuse(name, "an argument is out of range", argument, expected="32 bits", found=number)
+        return semantic.to_tensor(int(number))
     if not isinstance(number, tl.tensor) or number.type.is_block() or not number.dtype.is_int():
         raise refuse(name, "an argument is not an integer", argument, expected="a scalar", found=_describe(number))
     return semantic.cast(number, tl.int32)

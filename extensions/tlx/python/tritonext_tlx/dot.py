@@ -6,11 +6,12 @@ from typing import Any
 
 import triton.language as tl
 from triton.experimental.gluon.language import NVMMASharedLayout
+from triton.language.core import base_value
 
 from tritonext.language import typed_builder
 
 from . import mma5
-from ._arguments import choice, unsupported
+from ._arguments import choice, predicate, unsupported
 from .definition import BLACKWELL, HOPPER, constant, integer, op, refuse, target_of, tensor
 from .memory import local_load
 from .tasks import warps_here
@@ -129,7 +130,7 @@ def async_dot(
     operands = [A.handle, B.handle, accumulator.handle]
     flag = constant(use_acc)
     if flag is not None:
-        operands.append(_semantic.cast(_semantic.to_tensor(flag), tl.int1).handle)
+        operands.append(predicate(name, flag, _semantic, "use_acc"))
     handle = _semantic.builder.create_tlx_async_dot(operands)
     builder = typed_builder(_semantic)
     handle.set_attr("inputPrecision", builder.get_string_attr(precision))
@@ -147,7 +148,9 @@ def _check_unused(name: str, target: str, pred: Any, mBarriers: Any, two_ctas: A
     hint = "warp-group MMA has no predicate; put the product into an if statement" if hopper else other
     unsupported(name, "pred", pred, None, hint=hint)
     hint = "warp-group MMA signals no barrier; arrive at it behind tlx.async_dot_wait" if hopper else other
-    unsupported(name, "mBarriers", tuple(constant(mBarriers) or ()), (), hint=hint)
+    given = constant(mBarriers)
+    empty = given is None or (isinstance(given, tuple | list | tl.tuple) and not len(given))
+    unsupported(name, "mBarriers", () if empty else given, (), hint=hint)
     hint = "warp-group MMA belongs to one block; pairs are of Blackwell" if hopper else None
     unsupported(name, "two_ctas", two_ctas, False, hint=hint)
 
@@ -158,7 +161,7 @@ def _synchronous(A: Any, B: Any, acc: tl.tensor, use_acc: Any, precision: str, s
         local_load(item, _semantic=semantic) if isinstance(item, buffered_tensor) else item for item in (A, B)
     )
     if use_acc is not None:
-        flag = semantic.cast(semantic.to_tensor(use_acc), tl.int1)
+        flag = tl.tensor(predicate("async_dot", use_acc, semantic, "use_acc"), tl.int1)
         acc = semantic.where(flag, acc, semantic.full(acc.shape, 0, acc.dtype))
     # More precision than asked for where the hardware has no less.
     allowed = semantic.builder.options.allowed_dot_input_precisions
@@ -180,7 +183,7 @@ def _check_layout(name: str, argument: str, kind: Any) -> None:
 
 def _check_operands(name: str, dtype: tl.dtype, shape_a: list[int], other: tl.dtype, shape_b: list[int]) -> list[int]:
     """Check types and sizes, and return the shape of the accumulator."""
-    if dtype not in _ACCUMULATORS:
+    if dtype.is_ptr() or dtype not in _ACCUMULATORS:
         expected = ", ".join(map(str, _ACCUMULATORS))
         raise refuse(name, "the tensor cores do not take this type", "A", expected=expected, found=dtype)
     if dtype != other and not (dtype.is_fp8() and other.is_fp8()):
@@ -231,7 +234,7 @@ def _check_accumulator(name: str, argument: str, dtype: tl.dtype, found: Any) ->
 def _precision(name: str, value: Any, dtype: tl.dtype) -> str:
     asked = constant(value)
     if dtype != tl.float32:
-        if asked not in (None, *_PRECISIONS):
+        if isinstance(asked, base_value) or asked not in (None, *_PRECISIONS):
             raise refuse(
                 name,
                 "an argument has an unknown value",
@@ -240,7 +243,7 @@ def _precision(name: str, value: Any, dtype: tl.dtype) -> str:
                 found=repr(asked),
             )
         return "ieee"
-    if asked not in (None, "tf32"):
+    if isinstance(asked, base_value) or asked not in (None, "tf32"):
         raise refuse(
             name,
             "asynchronous products of 32-bit floats round to tf32",
@@ -271,6 +274,8 @@ def async_dot_wait(pendings: Any, inp: Any, _semantic: Any = None) -> tl.tensor:
         hint = "give tlx.async_dot mBarriers and wait for one with tlx.barrier_wait"
         raise refuse(name, "barriers tell of the end of this product", "inp", expected="a tensor", found=inp, hint=hint)
     value = tensor(name, "inp", inp)
+    if value.dtype.is_ptr():
+        raise refuse(name, "pointers are no accumulator", "inp", expected="a tensor of numbers", found=value.type)
     if target_of(_semantic) not in HOPPER:
         return value
     (handle,) = typed_builder(_semantic).create_warpgroup_mma_wait([value.handle], count)

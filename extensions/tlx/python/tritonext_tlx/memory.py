@@ -132,6 +132,8 @@ def local_alloc(
     _check_shape(name, "shape", sizes)
     element = _check_dtype(name, dtype)
     count = integer(name, "num", num, least=1)
+    if (size := math.prod(sizes) * count * element.primitive_bitwidth // 8) >= 2**31:
+        raise refuse(name, "the buffers are too large", expected="less than 2 GiB", found=f"{size} bytes")
     chosen = constant(layout)
     if choice(name, "storage", storage, tuple(storage_kind)) is storage_kind.tmem:
         chosen = tmem.layout_of(name, sizes, element, count, chosen, target_of(_semantic))

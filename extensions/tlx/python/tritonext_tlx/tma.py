@@ -392,10 +392,19 @@ def make_tensor_descriptor(
         padding_option: ``"zero"`` or ``"nan"``, what is loaded from outside of the tensor.
 
     Raises:
-        UserError: ``desc_ptr`` is something else.
+        UserError: An argument is of the wrong kind.
     """
+    name = "make_tensor_descriptor"
     place = constant(desc_ptr)
-    slot = None if place is None else _slot("make_tensor_descriptor", place)
+    slot = None if place is None else _slot(name, place)
+    if not isinstance(base, tl.tensor) or base.type.is_block() or not base.dtype.is_ptr():
+        found = getattr(base, "type", base)
+        raise refuse(name, "an argument is not a pointer", "base", expected="one pointer", found=found)
+    for argument, value in (("shape", shape), ("strides", strides), ("block_shape", block_shape)):
+        if not isinstance(constant(value), tuple | list | tl.tuple):
+            found = getattr(value, "type", value)
+            raise refuse(name, "an argument is not a tuple", argument, expected="such as (64, 64)", found=found)
+    choice(name, "padding_option", padding_option, ("zero", "nan"))
     made = tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option, _semantic=_semantic)
     if slot is not None:
         _semantic.builder.create_tlx_store_descriptor([made.handle, slot.handle])

@@ -6,7 +6,7 @@ from typing import Any
 
 import triton.language as tl
 
-from ._arguments import bounded, choice
+from ._arguments import bounded, choice, predicate
 from .definition import ALL, BLACKWELL, NVIDIA, constant, op, refuse, target_of, tensor
 
 __all__ = [
@@ -69,14 +69,11 @@ def vote_ballot_sync(mask: Any, pred: Any, _semantic: Any = None) -> tl.tensor:
     """
     name = "vote_ballot_sync"
     bits = bounded(name, "mask", mask, 1, 0xFFFFFFFF)
-    condition = constant(pred)
-    if isinstance(condition, tl.tensor) and condition.type.is_block():
-        raise refuse(name, "a condition is not a scalar", "pred", expected="a scalar", found=condition.type)
-    value = _semantic.cast(_semantic.to_tensor(condition), tl.int1)
+    condition = predicate(name, pred, _semantic)
     builder = _semantic.builder
     # A signed constant of the same bits.
     threads = builder.get_int32(bits - (bits >> 31 << 32))
-    return tl.tensor(builder.create_tlx_vote_ballot([threads, value.handle]), tl.int32)
+    return tl.tensor(builder.create_tlx_vote_ballot([threads, condition]), tl.int32)
 
 
 @op(targets=ALL)
@@ -114,7 +111,7 @@ def get_fp8_format_name(dtype: Any, _semantic: Any = None) -> tl.constexpr:
     """
     kind = constant(dtype)
     names = {tl.float8e5: "e5m2", tl.float8e4nv: "e4m3"}
-    if kind not in names:
+    if not isinstance(kind, tl.dtype) or kind not in names:
         expected = "tl.float8e5 or tl.float8e4nv"
         raise refuse("get_fp8_format_name", "the type has no such name", "dtype", expected=expected, found=kind)
     return tl.constexpr(names[kind])

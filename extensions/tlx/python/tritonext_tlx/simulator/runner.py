@@ -427,7 +427,13 @@ def _bind(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> tuple[dic
     """Return the arguments by name, and the options."""
     options = {key: kwargs.pop(key) for key in list(kwargs) if key in _OPTIONS and key not in kernel.arg_names}
     if options.get("num_ctas", 1) != 1:
-        raise UnsupportedOperation("the simulator has no clusters", where="option num_ctas", found=options["num_ctas"])
+        raise UnsupportedOperation(
+            "the simulator has no tensors that are spread over a cluster",
+            where="option num_ctas",
+            expected=1,
+            found=options["num_ctas"],
+            hint="clusters of ctas_per_cga=(n, 1, 1) are simulated",
+        )
     options[OPTION] = 1 if options.get(OPTION) is None else cluster_shape(options[OPTION])[0]
     try:
         bound = inspect.signature(kernel.fn).bind(*args, **kwargs)
