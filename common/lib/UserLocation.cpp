@@ -2,6 +2,8 @@
 
 #include "UserLocation.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+
 using namespace mlir;
 
 namespace {

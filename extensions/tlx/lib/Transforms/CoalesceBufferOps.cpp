@@ -101,10 +101,10 @@ private:
         return error;
       }
       // A warp writes one row of bytes, to which each of its threads adds some.
-      bool isWide =
-          width * bytes >= widestBytes && type.getNumElements() * bytes >= threads * widestBytes;
+      bool isWide = width * bytes >= widestBytes &&
+                    type.getNumElements() * bytes >= int64_t{threads} * widestBytes;
       width = (isWide ? widestBytes : 4) / bytes;
-      if (type.getNumElements() * bytes < threads * 4) {
+      if (type.getNumElements() * bytes < int64_t{threads} * 4) {
         InFlightDiagnostic error = op->emitError("expected at least ")
                                    << threads * 4
                                    << " bytes to copy, 4 for each thread of a warp, got "

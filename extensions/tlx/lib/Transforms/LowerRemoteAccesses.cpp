@@ -154,7 +154,7 @@ public:
   /// Returns the name of the type of a run in an instruction, such as `.v4.b32`.
   std::string suffix() const {
     std::string text = numWords() > 1 ? ".v" + llvm::itostr(numWords()) : "";
-    return text + ".b" + llvm::itostr(std::min(runBytes(), 4) * 8);
+    return text + ".b" + llvm::itostr(int64_t{8} * std::min(runBytes(), 4));
   }
 
   /// Returns placeholders from `first` on, in braces when there are several.
