@@ -113,7 +113,8 @@ private:
         return error;
       }
     } else {
-      width = std::min(width, std::max<int64_t>(type.getNumElements() / (numWarps * threads), 1));
+      width = std::min(width,
+                       std::max<int64_t>(type.getNumElements() / (int64_t{numWarps} * threads), 1));
     }
     SmallVector<unsigned> sizePerThread(rank, 1);
     sizePerThread[inner] = width;
