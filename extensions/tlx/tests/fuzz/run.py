@@ -49,7 +49,8 @@ class Outcome:
     @property
     def bad(self) -> bool:
         """Whether this may not happen."""
-        if self.compiled not in ("ok", "error") or self.simulated not in ("ok", "error", "unknown"):
+        expected = ("ok", "error", "unknown", *(("wrong",) if self.mistake else ()))
+        if self.compiled not in ("ok", "error") or self.simulated.split()[0] not in expected:
             return True
         # Without a mistake, what compiles has to be right.
         return not self.mistake and self.compiled == "ok" and self.simulated == "error"

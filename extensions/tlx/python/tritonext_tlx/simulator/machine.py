@@ -780,7 +780,7 @@ class Machine:
     def allocate(self, size: int, place: Any) -> Allocation:
         allocation = Allocation("", place, size)
         self.actor.block.allocations.append(allocation)
-        self._count(size, place)
+        self._count(allocation, size, place)
         return allocation
 
     def grow(self, allocation: Allocation, size: int, place: Any) -> None:
@@ -788,16 +788,15 @@ class Machine:
         if size > allocation.size:
             added = size - allocation.size
             allocation.grow(size)
-            self._count(added, place)
+            self._count(allocation, added, place)
 
-    def _count(self, size: int, place: Any) -> None:
-        block = self.actor.block
-        block.shared_bytes += size
-        if block.shared_bytes > 232448:
+    def _count(self, allocation: Allocation, added: int, place: Any) -> None:
+        self.actor.block.shared_bytes += added
+        # Whether all of them fit, the compiler knows: it lets buffers that live at different times share bytes.
+        if allocation.size > 232448:
             raise OutOfRange(
-                "the buffers do not fit into shared memory",
+                "the buffer does not fit into shared memory",
                 where=place,
                 expected="at most 232448 bytes, those of a Hopper block",
-                found=block.shared_bytes,
-                details=[f"{item.name or 'a buffer'}: {item.size} bytes at {item.place}" for item in block.allocations],
+                found=allocation.size,
             )
