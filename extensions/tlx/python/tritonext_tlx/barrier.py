@@ -12,6 +12,7 @@ from tritonext.language import typed_builder
 from ._arguments import bounded, choice, predicate
 from .cluster import launched_blocks, remote_rank, spread_over
 from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, target_of
+from .types import remote_value
 
 __all__ = [
     "alloc_barriers",
@@ -94,60 +95,8 @@ class mbarrier(base_value):
         self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
 
 
-class remote_mbarrier_type(base_type):
-    """Type of a barrier of another block of the cluster.
-
-    Attributes:
-        local: Type of the barrier at the same place of the own block.
-    """
-
-    def __init__(self, local: mbarrier_type) -> None:
-        self.local = local
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, remote_mbarrier_type) and self.local == other.local
-
-    def __hash__(self) -> int:
-        return hash((remote_mbarrier_type, self.local))
-
-    def __str__(self) -> str:
-        return f"remote_{self.local}"
-
-    __repr__ = __str__
-
-    def mangle(self) -> str:
-        return f"TLXR{self.local.mangle()}"
-
-    def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
-        self.local._flatten_ir_types(builder, out)
-        out.append(builder.get_int32_ty())
-
-    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[remote_mbarrier, int]:
-        local, cursor = self.local._unflatten_ir(handles, cursor)
-        return remote_mbarrier(local, tl.tensor(handles[cursor], tl.int32)), cursor + 1
-
-
-class remote_mbarrier(base_value):
-    """A barrier of another block of the cluster, made by :func:`remote_view`.
-
-    Attributes:
-        local: The barrier at the same place of the own block.
-        rank: The other block.
-    """
-
-    def __init__(self, local: mbarrier, rank: tl.tensor) -> None:
-        self.local = local
-        self.rank = rank
-        self.type = remote_mbarrier_type(local.type)
-
-    def __str__(self) -> str:
-        return str(self.type)
-
-    def _flatten_ir(self, handles: list[Any]) -> None:
-        handles.extend((self.local.handle, self.rank.handle))
-
-    def _set_name(self, builder: Any, name: str) -> None:
-        self.local._set_name(builder, name)
+class remote_mbarrier(remote_value):
+    """A barrier of another block of the cluster."""
 
 
 def _ir_type(builder: Any, shape: list[int]) -> Any:

@@ -124,21 +124,26 @@ class buffered_tensor(base_value):
         self.handle.set_loc(builder.create_name_loc(name, self.handle.get_loc()))
 
 
-class remote_buffer_type(base_type):
-    """Type of a slot of another block of the cluster.
+class remote_type(base_type):
+    """Type of what a cluster's other block has at a place of the own one.
 
     Attributes:
-        local: Type of the slot at the same place of the own block.
+        value_class: Class of its values, made of the local value and a rank.
+        local: Type of what is at the same place of the own block.
     """
 
-    def __init__(self, local: buffered_tensor_type) -> None:
+    def __init__(self, value_class: type[remote_value], local: base_type) -> None:
+        self.value_class = value_class
         self.local = local
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, remote_buffer_type) and self.local == other.local
+        return isinstance(other, remote_type) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((remote_buffer_type, self.local))
+        return hash(self._key())
+
+    def _key(self) -> tuple:
+        return (self.value_class, self.local)
 
     def __str__(self) -> str:
         return f"remote_{self.local}"
@@ -152,23 +157,36 @@ class remote_buffer_type(base_type):
         self.local._flatten_ir_types(builder, out)
         out.append(builder.get_int32_ty())
 
-    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[remote_buffer, int]:
+    def _unflatten_ir(self, handles: list[Any], cursor: int) -> tuple[remote_value, int]:
         local, cursor = self.local._unflatten_ir(handles, cursor)
-        return remote_buffer(local, tl.tensor(handles[cursor], tl.int32)), cursor + 1
+        return self.value_class(local, tl.tensor(handles[cursor], tl.int32)), cursor + 1
 
 
-class remote_buffer(base_value):
-    """A slot of another block of the cluster, made by :func:`remote_view`.
+class remote_value(base_value):
+    """What another block of the cluster has at a place of the own one, made by :func:`remote_view`.
 
     Attributes:
-        local: The slot at the same place of the own block.
+        local: What is at the same place of the own block.
         rank: The other block.
     """
 
-    def __init__(self, local: buffered_tensor, rank: tl.tensor) -> None:
+    def __init__(self, local: Any, rank: tl.tensor) -> None:
         self.local = local
         self.rank = rank
-        self.type = remote_buffer_type(local.type)
+        self.type = remote_type(type(self), local.type)
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    def _flatten_ir(self, handles: list[Any]) -> None:
+        handles.extend((self.local.handle, self.rank.handle))
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        self.local._set_name(builder, name)
+
+
+class remote_buffer(remote_value):
+    """A slot of another block of the cluster."""
 
     @property
     def dtype(self) -> tl.dtype:
@@ -179,15 +197,6 @@ class remote_buffer(base_value):
     def shape(self) -> list[tl.constexpr]:
         """Shape of the slot."""
         return self.local.shape
-
-    def __str__(self) -> str:
-        return str(self.type)
-
-    def _flatten_ir(self, handles: list[Any]) -> None:
-        handles.extend((self.local.handle, self.rank.handle))
-
-    def _set_name(self, builder: Any, name: str) -> None:
-        self.local._set_name(builder, name)
 
 
 class async_token_type(base_type):
