@@ -49,7 +49,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_ANCHOR = re.compile(r"(?P<name>[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+)(#(?P<occurrence>-?[1-9][0-9]*))?")
+_ANCHOR = re.compile(r"(?P<name>[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+)(#(?P<occurrence>-?[1-9][0-9]*))?(?P<optional>\?)?")
 _TARGET = re.compile(r"cuda(:[1-9][0-9]+)?|hip(:gfx[0-9a-z-]+)?")
 _FULL_TARGET = re.compile(r"cuda:[1-9][0-9]+|hip:gfx[0-9a-z-]+")
 _LANGUAGE = re.compile("triton|gluon")
@@ -64,14 +64,17 @@ class Anchor:
         name: Upstream's Python path without ``passes.`` and ``add_``, such as ``ttgpuir.coalesce`` or
             ``nvidia.ttnvgpuir.tma_lowering``.
         occurrence: Counted from 1, or from the end when negative; None when the pass must run once in the stage.
+        optional: Whether the stage may do without the pass, as it does with other options of the kernel; then the step
+            changes nothing. Triton has to have a pass of that name all the same.
     """
 
     name: str
     occurrence: int | None = None
+    optional: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Anchor:
-        """Read ``name`` or ``name#occurrence``.
+        """Read ``name`` or ``name#occurrence``, with a ``?`` behind it when it is optional.
 
         Raises:
             PipelineError: ``text`` is no anchor.
@@ -85,10 +88,11 @@ class Anchor:
                 hint="list the anchors with `tritonext pipeline --target cuda:90`",
             )
         occurrence = match["occurrence"]
-        return cls(match["name"], int(occurrence) if occurrence else None)
+        return cls(match["name"], int(occurrence) if occurrence else None, match["optional"] is not None)
 
     def __str__(self) -> str:
-        return self.name if self.occurrence is None else f"{self.name}#{self.occurrence}"
+        occurrence = "" if self.occurrence is None else f"#{self.occurrence}"
+        return f"{self.name}{occurrence}{'?' if self.optional else ''}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ class PassRef:
         object.__setattr__(self, "options", tuple(pairs))
         object.__setattr__(self, "args", _sequence(self.args, f"pass {self.name}", "positional arguments"))
         pattern = _ANCHOR if self.stock else _EXTENSION_PASS
-        if not isinstance(self.name, str) or not pattern.fullmatch(self.name) or "#" in self.name:
+        if not isinstance(self.name, str) or not pattern.fullmatch(self.name) or set("#?") & set(self.name):
             raise PipelineError(
                 "the name of a pass is malformed",
                 expected="an extension pass such as layout_localize_stores, or a stock pass such as ttgpuir.prefetch",
@@ -283,7 +287,7 @@ def insert_before(stage: str, anchor: str, *passes: PassRef | str, targets: Iter
 
     Args:
         stage: ``ttir``, ``ttgir`` or ``llir``.
-        anchor: ``name`` or ``name#occurrence``, see :class:`Anchor`.
+        anchor: ``name`` or ``name#occurrence``, optional with a ``?`` behind it, see :class:`Anchor`.
         passes: Passes in the order they run; a text is a pass without options.
         targets: Backends or targets the step is for; all when empty.
 

@@ -119,6 +119,18 @@ def test_conditional_pass_exists_only_where_it_runs(compiled, kernel):
             compiled(kernel, "cuda:90")
 
 
+def test_optional_anchor_changes_nothing_where_the_pass_does_not_run(flags, compiled, kernel):
+    step = [insert_before("ttgir", "ttgpuir.prefetch?", "common.sccp")]
+    assert flags(step, "ttgir", "cuda:90") == flags([], "ttgir", "cuda:90")
+    assert len(flags(step, "ttgir", "cuda:80")) == len(flags([], "ttgir", "cuda:80")) + 1
+    misspelt = Pipeline([disable_pass("ttgir", "ttgpuir.prefetsh?")])
+    with tritonext.use(misspelt), pytest.raises(UnknownPassError, match=r"triton has no pass 'ttgpuir\.prefetsh'"):
+        compiled(kernel)
+    often = Pipeline([disable_pass("ttgir", "common.canonicalizer?")])
+    with tritonext.use(often), pytest.raises(AmbiguousAnchorError):
+        compiled(kernel)
+
+
 def test_absent_anchor_lists_what_exists(compiled, kernel, cache):
     with (
         tritonext.use(Pipeline([disable_pass("ttgir", "ttgpuir.coalesc")], name="mine")),

@@ -30,6 +30,8 @@ COALESCE = "ttgpuir.coalesce"
         ("ttgpuir.coalesce", Anchor("ttgpuir.coalesce")),
         ("common.cse#2", Anchor("common.cse", 2)),
         ("nvidia.ttnvgpuir.tma_lowering#-1", Anchor("nvidia.ttnvgpuir.tma_lowering", -1)),
+        ("ttgpuir.prefetch?", Anchor("ttgpuir.prefetch", optional=True)),
+        ("common.cse#2?", Anchor("common.cse", 2, optional=True)),
     ],
 )
 def test_anchor_reads_what_it_prints(text, anchor):
@@ -37,7 +39,9 @@ def test_anchor_reads_what_it_prints(text, anchor):
     assert str(anchor) == text
 
 
-@pytest.mark.parametrize("text", ["", "coalesce", "ttgpuir.coalesce#", "ttgpuir.coalesce#0", "Ttgpuir.x", "a.b#1#2", 7])
+@pytest.mark.parametrize(
+    "text", ["", "coalesce", "ttgpuir.coalesce#", "ttgpuir.coalesce#0", "Ttgpuir.x", "a.b#1#2", "a.b?#1", "a.b??", 7]
+)
 def test_malformed_anchor_is_refused(text):
     with pytest.raises(PipelineError, match="an anchor is malformed") as caught:
         Anchor.parse(text)
@@ -55,6 +59,7 @@ def test_options_become_text_in_one_order():
     [
         ({"name": "layout-localize-stores"}, "the name of a pass is malformed"),
         ({"name": "ttgpuir.coalesce#1"}, "the name of a pass is malformed"),
+        ({"name": "ttgpuir.coalesce?"}, "the name of a pass is malformed"),
         ({"name": "ttgpuir.prefetch", "options": {"a": 1}}, "a stock pass takes positional arguments"),
         ({"name": "layout_localize_stores", "args": (1,)}, "a pass of an extension takes options"),
         ({"name": "ttgpuir.prefetch", "args": 4}, "a sequence is expected"),

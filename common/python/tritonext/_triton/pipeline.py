@@ -396,6 +396,7 @@ def plan(
 
     Raises:
         UnknownAnchorError: A step names a pass or occurrence the stage does not run.
+        UnknownPassError: The installed Triton has no pass that a step names or is optionally anchored at.
         AmbiguousAnchorError: A step names a repeated pass without its occurrence.
         PipelineConflictError: Two steps cannot both hold.
         PipelineError: A step names a stage the backend does not have.
@@ -440,6 +441,9 @@ def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, pipeline: Pip
     if step.stage not in plan.stages:
         raise _unknown_stage(step, stages, plan.info.target)
     stage = plan.stages[step.stage]
+    if step.anchor.optional and step.anchor.name not in stage.names:
+        _stock_pass(step.anchor.name, where)
+        return
     position = stage.position(step.anchor, where)
     edit = stage.edits.setdefault(position, _Edit())
     additions = [_addition(ref, where) for ref in step.passes]
@@ -504,14 +508,7 @@ def _addition(ref: PassRef, where: str) -> Callable[[object], None]:
             )
         options = [f"{key}={value}" for key, value in ref.options]
         return lambda pm: function(pm, options)
-    function = stock_pass(ref.name)
-    if function is None:
-        close = difflib.get_close_matches(ref.name, stock_pass_names(), n=3)
-        raise UnknownPassError(
-            f"the installed triton has no pass {ref.name!r}",
-            where=where,
-            hint=f"did you mean {' or '.join(close)}" if close else None,
-        )
+    function = _stock_pass(ref.name, where)
     try:
         function(ir.pass_manager(ir.context()), *ref.args)
     except TypeError as error:
@@ -523,6 +520,23 @@ def _addition(ref: PassRef, where: str) -> Callable[[object], None]:
             hint="pass PassRef(name, args=(…)) what the function takes after the pass manager",
         ) from None
     return lambda pm: function(pm, *ref.args)
+
+
+def _stock_pass(name: str, where: str) -> Callable:
+    """Return upstream's function that adds the stock pass ``name``.
+
+    Raises:
+        UnknownPassError: The installed Triton has none.
+    """
+    function = stock_pass(name)
+    if function is None:
+        close = difflib.get_close_matches(name, stock_pass_names(), n=3)
+        raise UnknownPassError(
+            f"the installed triton has no pass {name!r}",
+            where=where,
+            hint=f"did you mean {' or '.join(close)}" if close else None,
+        )
+    return function
 
 
 def stock_pass(name: str) -> Callable | None:

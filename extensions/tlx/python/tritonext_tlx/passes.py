@@ -9,7 +9,7 @@ import tritonext
 from tritonext.errors import OptionError
 from tritonext.pipeline import PassRef, Pipeline, disable_pass, from_manifest, insert_after, insert_before
 
-from .definition import AMD, BLACKWELL, NVIDIA_TMA
+from .definition import AMD, BLACKWELL, NVIDIA, NVIDIA_TMA
 
 __all__ = ["pipeline"]
 
@@ -36,7 +36,9 @@ def pipeline(wait_limit: Any = None) -> Pipeline:
     still = disable_pass("ttgir", "nvidia.ttnvgpuir.interleave_tmem", targets=BLACKWELL)
     # Stock runs it for Gluon only. Without stages it changes nothing.
     stages = insert_after("ttgir", "common.symbol_dce", "amd.ttgpuir.warp_pipeline", targets=AMD)
-    steps = [*declared.steps, fixed, still, stages]
+    # Stock runs the pass in front of it with the concurrency sanitizer only, which does not know named barriers.
+    known = insert_before("llir", "ttgpuir.prepare_consan_captures?", "tlx_replace_named_barriers", targets=NVIDIA)
+    steps = [*declared.steps, fixed, still, stages, known]
     if wait_limit is not None:
         limited = PassRef("tlx_limit_waits", {"limit": _nanoseconds(wait_limit)}, extension="tlx")
         # Behind every pass that looks for waits: what comes is the conversion to LLVM.

@@ -288,4 +288,18 @@ def LimitWaitsPass : Pass<"tlx-limit-waits", "::mlir::ModuleOp"> {
                         "nanoseconds that a wait may last, at least a million">];
 }
 
+def ReplaceNamedBarriersPass : Pass<"tlx-replace-named-barriers", "::mlir::ModuleOp"> {
+  let summary = "Make barriers in shared memory of named ones, for the concurrency sanitizer";
+  let description = [{
+    The sanitizer follows barriers in shared memory and would report what named ones order as races. So each
+    becomes a barrier in shared memory with an arrival for each warp. Who waits reads the phase first, which cannot end
+    before it arrives itself.
+
+    A named barrier in a function that is not inlined is an error.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
 #endif // TRITONEXT_TLX_TRANSFORMS_PASSES_TD
