@@ -1,4 +1,4 @@
-"""The concurrency sanitizer of stock Triton finds nothing in the examples, and finds a slot that is released too early."""
+"""The concurrency sanitizer of stock Triton is content with the examples, and finds a slot released too early."""
 
 from __future__ import annotations
 
