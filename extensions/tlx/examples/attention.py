@@ -8,7 +8,7 @@ values of the block before, also from one tile to the next, and tasks take turns
 softmax of one hides behind the products of the other (Shah et al., FlashAttention-3, 2024). Tiles are given out by a
 counter, the longest first.
 Backward: each computing task owns 64 rows of keys and values and walks over blocks of queries. The gradient of a block
-of queries, which needs both, is added up in memory by the copy engine.
+of queries, which needs both, is computed a step later, and added up in memory by the copy engine.
 On a machine with a Hopper GPU and torch the results are compared with float64.
 """
 
@@ -32,8 +32,8 @@ FORWARD: dict[int, tuple[dict[str, Any], ...]] = {
     128: ({"BM": 128, "BN": 128, "STAGES": 2, "GROUPS": 2, "Q_SLOTS": 2},),
 }
 BACKWARD: dict[int, tuple[dict[str, Any], ...]] = {
-    64: ({"BM": 64, "BN": 128, "SLOTS": 2},),
-    128: ({"BM": 64, "BN": 128, "SLOTS": 2},),
+    64: ({"BM": 64, "BN": 128, "Q_SLOTS": 3, "SLOTS": 2},),
+    128: ({"BM": 64, "BN": 128, "Q_SLOTS": 3, "SLOTS": 2},),
 }
 
 # Sums of bytes that tiles in flight read should stay in the L2 cache, of which Hopper has 50 MB.
@@ -345,6 +345,39 @@ def never(step):
 
 
 @triton.jit
+def interleaved(values):
+    """Swap the middle two of the digits 4, 4 and 2 of the last dimension, which a second call swaps back.
+
+    A product leaves pairs of neighbours to four threads each. In this order the eight values that a thread has of 32
+    are neighbours, so that it stores 16 bytes at once, and the threads that store together hit different banks.
+    """
+    LAST: tl.constexpr = values.shape[len(values.shape) - 1]
+    ROWS: tl.constexpr = values.numel // LAST
+    digits = tl.reshape(values, (ROWS, LAST // 32, 4, 4, 2))
+    return tl.reshape(tl.permute(digits, (0, 1, 3, 2, 4)), values.shape)
+
+
+@triton.jit
+def start_query_gradient(k_tiles, ds_tiles, before, zero, group: tl.constexpr):
+    """Start the product for one half of the columns of the gradient of a block of queries."""
+    ROWS: tl.constexpr = k_tiles.shape[0]
+    HALF: tl.constexpr = k_tiles.shape[1] // 2
+    upper = tlx.local_slice(k_tiles[zero], [0, group * HALF], [ROWS, HALF])
+    lower = tlx.local_slice(k_tiles[1 + zero], [0, group * HALF], [ROWS, HALF])
+    part = tlx.async_dot(tlx.local_trans(ds_tiles[2 * before]), upper)
+    return tlx.async_dot(tlx.local_trans(ds_tiles[2 * before + 1]), lower, part)
+
+
+@triton.jit
+def add_query_gradient(dq, dq_tile, part, row, column):
+    """Add a half of a gradient in memory, by the copy engine."""
+    tlx.async_descriptor_store_wait(0)
+    tlx.local_store(dq_tile, interleaved(part))
+    tlx.fence_async_shared()
+    tlx.async_descriptor_store(dq, dq_tile, [row, column], store_reduce="add")
+
+
+@triton.jit
 def backward_step(
     scores,
     dk,
@@ -352,8 +385,8 @@ def backward_step(
     step,
     column,
     row,
-    o_row,
-    o_column,
+    dq_row,
+    dq_column,
     q_count,
     k_count,
     scale,
@@ -370,20 +403,27 @@ def backward_step(
     q_empty,
     do_full,
     do_empty,
+    ds_full,
     group: tl.constexpr,
+    Q_SLOTS: tl.constexpr,
     SLOTS: tl.constexpr,
     CAUSAL: tl.constexpr,
     EDGE: tl.constexpr,
 ):
-    """Use a block of queries, whose transposed scores are given; return those of the next block and the new sums."""
+    """Use a block of queries, whose transposed scores are given; return those of the next block and the new sums.
+
+    The gradient of queries that is added is that of the block before, at ``dq_row`` and ``dq_column``. By now the other
+    task has stored its half of what it takes, so that neither waits for the other.
+    """
     ROWS: tl.constexpr = k_tiles.shape[0]
     HALF: tl.constexpr = k_tiles.shape[1] // 2
     BM: tl.constexpr = q_tiles.shape[0]
     DTYPE: tl.constexpr = tlx.dtype_of(do_tiles)
+    q_slot = step % Q_SLOTS
     slot, phase = tlx.get_bufidx_phase(step, SLOTS)
     tlx.barrier_wait(do_full[slot], phase)
     dp = tlx.async_dot(v_tiles[group + never(step)], tlx.local_trans(do_tiles[slot]))
-    powers = tl.math.exp2(scores * scale - tlx.local_load(lse_tiles[slot])[None, :])
+    powers = tl.math.exp2(scores * scale - tlx.local_load(lse_tiles[q_slot])[None, :])
     if EDGE:
         rows = tl.arange(0, ROWS)[:, None] + (column + group * ROWS)
         keep = rows < k_count
@@ -396,31 +436,26 @@ def backward_step(
     dp = tlx.async_dot_wait(1, dp)
     # The probabilities before rounding would take 32 registers more than there are.
     ds = (p.to(tl.float32) * (dp - delta[None, :])).to(DTYPE)
-    at = step % 2 * 2
-    tlx.local_store(ds_tiles[at + group], ds)
+    # The queries ahead take the place of those of two steps ago. Once they are there, both tasks are through with that
+    # step, and with the tile of the step before it, which is overwritten here.
+    ahead, phase = tlx.get_bufidx_phase(step + 1, Q_SLOTS)
+    tlx.barrier_wait(q_full[ahead], phase)
+    ds_slot = (step + 1) % Q_SLOTS
+    tlx.local_store(ds_tiles[2 * ds_slot + group], ds)
     tlx.fence_async_shared()
     dv = tlx.async_dot_wait(0, dv)
+    tlx.barrier_arrive(ds_full[ds_slot])
     tlx.barrier_arrive(do_empty[slot])
-    # Both halves of the keys are there. Those of the step before are read until both tasks have come here again.
-    tlx.named_barrier_wait(15, 256)
-    ahead, phase = tlx.get_bufidx_phase(step + 1, SLOTS)
-    tlx.barrier_wait(q_full[ahead], phase)
+    before, phase = tlx.get_bufidx_phase(step, Q_SLOTS)
+    tlx.barrier_wait(ds_full[before], phase)
+    part = start_query_gradient(k_tiles, ds_tiles, before, never(step), group)
     scores = tlx.async_dot(k_tiles[group + never(step)], tlx.local_trans(q_tiles[ahead]))
-    # Each task computes one half of the columns of the gradients of the queries.
-    upper = tlx.local_slice(k_tiles[never(step)], [0, group * HALF], [ROWS, HALF])
-    lower = tlx.local_slice(k_tiles[1 + never(step)], [0, group * HALF], [ROWS, HALF])
-    part = tlx.async_dot(tlx.local_trans(ds_tiles[at]), upper)
-    part = tlx.async_dot(tlx.local_trans(ds_tiles[at + 1]), lower, part)
-    dk = tlx.async_dot(ds_tiles[at + group], q_tiles[slot], dk)
-    part = tlx.async_dot_wait(1, part)
-    scores = tlx.async_dot_wait(1, scores)
-    dq_tile = dq_tiles[group + never(step)]
-    tlx.async_descriptor_store_wait(0)
-    tlx.local_store(dq_tile, part)
-    tlx.fence_async_shared()
-    tlx.async_descriptor_store(dq, dq_tile, [o_row + row, o_column + group * HALF], store_reduce="add")
+    dk = tlx.async_dot(ds, q_tiles[q_slot], dk)
+    part = tlx.async_dot_wait(2, part)
+    add_query_gradient(dq, dq_tiles[group + never(step)], part, dq_row, dq_column + group * HALF)
+    scores = tlx.async_dot_wait(0, scores)
     dk = tlx.async_dot_wait(0, dk)
-    tlx.barrier_arrive(q_empty[slot])
+    tlx.barrier_arrive(q_empty[q_slot])
     return scores, dk, dv
 
 
@@ -451,6 +486,7 @@ def backward(
     D: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
+    Q_SLOTS: tl.constexpr,
     SLOTS: tl.constexpr,
     CAUSAL: tl.constexpr,
     PACKED: tl.constexpr,
@@ -464,18 +500,19 @@ def backward(
     ROWS: tl.constexpr = BN // 2
     k_tiles = tlx.local_alloc((ROWS, D), DTYPE, 2)
     v_tiles = tlx.local_alloc((ROWS, D), DTYPE, 2)
-    q_tiles = tlx.local_alloc((BM, D), DTYPE, SLOTS)
+    q_tiles = tlx.local_alloc((BM, D), DTYPE, Q_SLOTS)
     do_tiles = tlx.local_alloc((BM, D), DTYPE, SLOTS)
-    ds_tiles = tlx.local_alloc((ROWS, BM), DTYPE, 4)
+    ds_tiles = tlx.local_alloc((ROWS, BM), DTYPE, 2 * Q_SLOTS)
     dq_tiles = tlx.local_alloc((BM, D // 2), tl.float32, 2)
-    lse_tiles = tlx.local_alloc((BM,), tl.float32, SLOTS)
+    lse_tiles = tlx.local_alloc((BM,), tl.float32, Q_SLOTS)
     delta_tiles = tlx.local_alloc((BM,), tl.float32, SLOTS)
     kv_full = tlx.alloc_barriers(1)
     # Bytes of a tile by the copy engine, and a vector by plain stores.
-    q_full = tlx.alloc_barriers(SLOTS, arrive_count=2)
-    q_empty = tlx.alloc_barriers(SLOTS, arrive_count=2)
+    q_full = tlx.alloc_barriers(Q_SLOTS, arrive_count=2)
+    q_empty = tlx.alloc_barriers(Q_SLOTS, arrive_count=2)
     do_full = tlx.alloc_barriers(SLOTS, arrive_count=2)
     do_empty = tlx.alloc_barriers(SLOTS, arrive_count=2)
+    ds_full = tlx.alloc_barriers(Q_SLOTS, arrive_count=2)
 
     heads_kv = heads // shared
     block, head_kv = place_of(tl.program_id(0), blocks, tiles // blocks, section)
@@ -529,12 +566,13 @@ def backward(
                         # Rows behind the end get the probability 0.
                         lse_rows = tl.load(lse + q_at + at + rows, mask=keep, other=float("inf"))
                         delta_rows = tl.load(delta + q_at + at + rows, mask=keep, other=0.0)
-                        slot, phase = tlx.get_bufidx_phase(step, SLOTS)
+                        slot, phase = tlx.get_bufidx_phase(step, Q_SLOTS)
                         tlx.barrier_wait(q_empty[slot], phase ^ 1)
                         tlx.barrier_expect_bytes(q_full[slot], BM * D * 2)
                         tlx.async_descriptor_load(q, q_tiles[slot], [q_row + at, q_column], q_full[slot])
                         tlx.local_store(lse_tiles[slot], lse_rows)
                         tlx.barrier_arrive(q_full[slot])
+                        slot, phase = tlx.get_bufidx_phase(step, SLOTS)
                         tlx.barrier_wait(do_empty[slot], phase ^ 1)
                         tlx.barrier_expect_bytes(do_full[slot], BM * D * 2)
                         tlx.async_descriptor_load(do, do_tiles[slot], [q_row + at, q_column], do_full[slot])
@@ -542,7 +580,7 @@ def backward(
                         tlx.barrier_arrive(do_full[slot])
                         step += 1
                 # Each step starts the scores of the next one, also the last.
-                slot, phase = tlx.get_bufidx_phase(step, SLOTS)
+                slot, phase = tlx.get_bufidx_phase(step, Q_SLOTS)
                 tlx.barrier_wait(q_empty[slot], phase ^ 1)
                 tlx.barrier_expect_bytes(q_full[slot], BM * D * 2)
                 tlx.async_descriptor_load(q, q_tiles[slot], [0, 0], q_full[slot])
@@ -557,22 +595,38 @@ def backward(
                 scores = tlx.async_dot(k_tiles[group], tlx.local_trans(q_tiles[0]))
                 scores = tlx.async_dot_wait(0, scores)
                 step = 0
+                # The first step adds the gradient of a step before it, which is zero.
+                tlx.local_store(ds_tiles[group], tl.zeros((ROWS, BM), DTYPE))
+                tlx.fence_async_shared()
+                tlx.barrier_arrive(ds_full[0])
+                dq_row = q_first
+                dq_column = 0
+                if PACKED:
+                    dq_column += head_kv % heads_kv * shared * D
                 for g in range(shared):
                     o_row = q_first
                     o_column = 0
                     if PACKED:
-                        o_column = (head_kv % heads_kv * shared + g) * D
+                        o_column += (head_kv % heads_kv * shared + g) * D
                     else:
                         o_row += g * q_size
                     for part in tl.static_range(2):
                         # Blocks with a mask come first, then those without.
                         for i in range(first if part == 0 else edges, edges if part == 0 else end):
                             scores, dk_part, dv_part = backward_step(
-                                scores, dk_part, dv_part, step, column, i * BM, o_row, o_column, q_count, k_count,
+                                scores, dk_part, dv_part, step, column, i * BM, dq_row, dq_column, q_count, k_count,
                                 scale, dq, k_tiles, v_tiles, q_tiles, do_tiles, lse_tiles, delta_tiles, ds_tiles,
-                                dq_tiles, q_full, q_empty, do_full, do_empty, group, SLOTS, CAUSAL, part == 0
+                                dq_tiles, q_full, q_empty, do_full, do_empty, ds_full, group, Q_SLOTS, SLOTS, CAUSAL,
+                                part == 0
                             )  # fmt: skip
+                            dq_row = o_row + i * BM
+                            dq_column = o_column
                             step += 1
+                slot, phase = tlx.get_bufidx_phase(step, Q_SLOTS)
+                tlx.barrier_wait(ds_full[slot], phase)
+                rest = start_query_gradient(k_tiles, ds_tiles, slot, 0, group)
+                rest = tlx.async_dot_wait(0, rest)
+                add_query_gradient(dq, dq_tiles[group], rest, dq_row, dq_column + group * (D // 2))
                 # The other task reads this one's half of the keys until here.
                 tlx.named_barrier_wait(15, 256)
                 left = k_count - column - group * ROWS
@@ -583,13 +637,30 @@ def backward(
 
 
 @triton.jit(do_not_specialize=["count", "heads", "size"])
-def prepare(out, do, lse, delta, lse2, count, heads, size, D: tl.constexpr, ROWS: tl.constexpr, PACKED: tl.constexpr):
-    """Sum up ``out * do`` over each row, and turn logarithms to base 2; rows without keys get plus infinity."""
+def prepare(
+    out,
+    do,
+    lse,
+    delta,
+    lse2,
+    total,
+    count,
+    heads,
+    size,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    PACKED: tl.constexpr,
+):
+    """Sum up ``out * do`` over each row, and turn logarithms to base 2; rows without keys get plus infinity.
+
+    Sums of gradients, in ``total``, start at zero.
+    """
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     keep = rows < count
     cells = rows.to(tl.int64)[:, None] * D + tl.arange(0, D)[None, :]
     left = tl.load(out + cells, mask=keep[:, None], other=0.0).to(tl.float32)
     right = tl.load(do + cells, mask=keep[:, None], other=0.0).to(tl.float32)
+    tl.store(total + cells, tl.zeros((ROWS, D), tl.float32), mask=keep[:, None])
     # Rows of packed sequences lie by position and head, the sums by head and position.
     at = rows % heads * size + rows // heads if PACKED else rows
     logarithm = tl.load(lse + at, mask=keep, other=0.0)
@@ -599,10 +670,10 @@ def prepare(out, do, lse, delta, lse2, count, heads, size, D: tl.constexpr, ROWS
 
 @triton.jit(do_not_specialize=["count"])
 def finish(total, dq, factor, count, CELLS: tl.constexpr):
-    """Scale and round the gradient of the queries."""
+    """Scale and round the gradient of the queries, and put it in order."""
     cells = tl.program_id(0).to(tl.int64) * CELLS + tl.arange(0, CELLS)
     value = tl.load(total + cells, mask=cells < count) * factor
-    tl.store(dq + cells, value.to(dq.dtype.element_ty), mask=cells < count)
+    tl.store(dq + cells, interleaved(value).to(dq.dtype.element_ty), mask=cells < count)
 
 
 @dataclass(frozen=True)
@@ -774,7 +845,7 @@ def attention_backward(
     tile = {**BACKWARD[problem.dim][0], **config}
     rows, half = tile["BN"] // 2, problem.dim // 2
     # The copy engine adds in fp32, in any order.
-    total = torch.zeros(q.shape, device=q.device, dtype=torch.float32)
+    total = torch.empty(q.shape, device=q.device, dtype=torch.float32)
     dq, dk, dv = (torch.empty_like(x) for x in (q, k, v))
     delta, lse2 = torch.empty_like(lse), torch.empty_like(lse)
     count = lse.numel()
@@ -782,7 +853,7 @@ def attention_backward(
     if count == 0 or k.numel() == 0:
         return dq.zero_(), dk.zero_(), dv.zero_()
     prepare[(triton.cdiv(count, 64),)](
-        out, do, lse, delta, lse2, count, problem.heads, problem.q_size, D=problem.dim, ROWS=64, PACKED=is_packed
+        out, do, lse, delta, lse2, total, count, problem.heads, problem.q_size, D=problem.dim, ROWS=64, PACKED=is_packed
     )
     blocks = triton.cdiv(problem.k_longest, tile["BN"])
     heads = problem.batches * problem.heads // problem.shared
