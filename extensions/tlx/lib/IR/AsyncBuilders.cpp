@@ -211,9 +211,10 @@ void buildAsyncDescriptorLoad(TritonOpBuilder &builder, std::vector<Value> &valu
   ArrayRef<Value> operands = ArrayRef(values).drop_front();
   IntegerAttr mask;
   bool alone = matchPattern(operands[5], m_Constant(&mask)) && mask.getValue().isZero();
-  builder.create<AsyncDescriptorLoadOp>(operands[0], operands.drop_front(6), operands[1],
+  builder.create<AsyncDescriptorLoadOp>(operands[0], operands.drop_front(7), operands[1],
                                         operands[2], operands[3], alone ? Value() : operands[5],
-                                        evictionPolicy(builder.getBuilder(), operands[4]));
+                                        evictionPolicy(builder.getBuilder(), operands[4]),
+                                        /*inPair=*/constantOf(operands[6]) != 0);
 }
 
 void buildAsyncDescriptorStore(TritonOpBuilder &builder, std::vector<Value> &values) {

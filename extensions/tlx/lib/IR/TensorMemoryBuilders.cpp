@@ -29,3 +29,13 @@ void tritonext::tlx::buildUntrackMma(TritonOpBuilder &builder, std::vector<Value
     }
   values[0] = values[1];
 }
+
+void tritonext::tlx::buildPairDot(TritonOpBuilder &builder, std::vector<Value> &values) {
+  ArrayRef<Value> operands = ArrayRef(values).drop_front();
+  builder.create<PairDotOp>(operands[0], operands[1], operands[2], operands[3], operands[4],
+                            operands.drop_front(5));
+}
+
+void tritonext::tlx::buildPairCommit(TritonOpBuilder &builder, std::vector<Value> &values) {
+  builder.create<PairCommitOp>(values[1], values[2]);
+}

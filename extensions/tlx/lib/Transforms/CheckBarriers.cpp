@@ -106,7 +106,7 @@ private:
       barrier.expects.push_back({use, expect});
     } else if (auto copy = dyn_cast<AsyncDescriptorLoadOp>(op)) {
       // A copy to other blocks brings bytes to theirs.
-      if (use.operand->get() != copy.getBarrier() || copy.getTargets())
+      if (use.operand->get() != copy.getBarrier() || copy.getTargets() || copy.getInPair())
         return false;
       barrier.copies.push_back({use, copy, bytesOf(copy.getBuffer())});
     } else if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op)) {

@@ -54,7 +54,10 @@ SmallVector<Value> commitsBehind(Operation *op, ValueRange barriers) {
   for (size_t own = all.size(); all.size() == own && !isa<FunctionOpInterface>(op);
        op = op->getParentOp())
     for (Operation *next = op->getNextNode(); next && all.size() == own; next = next->getNextNode())
-      next->walk([&](ttng::TCGen5CommitOp commit) { all.push_back(commit.getBarrier()); });
+      next->walk([&](Operation *inner) {
+        if (isa<ttng::TCGen5CommitOp, PairCommitOp>(inner))
+          all.push_back(inner->getOperand(0));
+      });
   return all;
 }
 
@@ -72,6 +75,9 @@ std::optional<Work> workOf(Operation *op) {
                 Kind::Signalled,
                 {mma.getA(), mma.getB()},
                 commitsBehind(op, mma.getCompletionBarriers())};
+  if (auto dot = dyn_cast<PairDotOp>(op))
+    return Work{
+        op, Kind::Signalled, {dot.getA(), dot.getB()}, commitsBehind(op, dot.getBarriers())};
   if (auto copy = dyn_cast<ttng::TMEMCopyOp>(op))
     return Work{op, Kind::Signalled, {copy.getSrc()}, commitsBehind(op, {})};
   if (auto store = dyn_cast<ttng::AsyncSharedStoreOp>(op))

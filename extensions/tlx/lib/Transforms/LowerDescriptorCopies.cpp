@@ -213,8 +213,8 @@ private:
     OpBuilder builder(copy);
     Location loc = copy->getLoc();
     if (auto load = dyn_cast<AsyncDescriptorLoadOp>(copy)) {
-      if (load.getTargets())
-        return multicast(load);
+      if (load.getTargets() || load.getInPair())
+        return copyInCluster(load);
       ttng::AsyncTMACopyGlobalToLocalOp::create(builder, loc, load.getDesc(), load.getCoord(),
                                                 load.getBarrier(), load.getBuffer(), load.getPred(),
                                                 /*multicast=*/false, load.getCachePolicyAttr());
@@ -233,7 +233,7 @@ private:
 
   /// Stock sends a tile to other blocks when the layout of the buffer spreads it over the cluster,
   /// and to the same ones always.
-  static void multicast(AsyncDescriptorLoadOp load) {
+  static void copyInCluster(AsyncDescriptorLoadOp load) {
     OpBuilder builder(load);
     Location loc = load.getLoc();
     ttg::MemDescType buffer = bufferOf(load);
@@ -247,11 +247,26 @@ private:
     Value barrier = viewOf(builder, loc, load.getBarrier()).base;
     tt::LinearLayout elements = elementsOf(buffer);
     Value begin = beginOf(builder, loc, view, elements);
-    Value mask = arith::TruncIOp::create(builder, loc, builder.getI16Type(), load.getTargets());
-
+    if (load.getInPair()) {
+      Value rank =
+          LLVM::CallIntrinsicOp::create(
+              builder, loc, builder.getI32Type(),
+              builder.getStringAttr("llvm.nvvm.read.ptx.sreg.cluster.ctarank"), ValueRange())
+              .getResult(0);
+      rank = arith::AndIOp::create(builder, loc, rank,
+                                   arith::ConstantIntOp::create(builder, loc, -2, 32));
+      barrier = remoteAddress(builder, loc, barrier, rank);
+    }
+    SmallVector<Value> common = {condition, descriptor, barrier};
     size_t rank = load.getCoord().size();
-    std::string text, constraints = "b,r,l,r,h";
+    std::string text, constraints = "b,l,r";
     llvm::raw_string_ostream stream(text);
+    if (Value targets = load.getTargets()) {
+      common.push_back(arith::TruncIOp::create(builder, loc, builder.getI16Type(), targets));
+      constraints += ",h";
+    }
+    size_t address = common.size();
+    constraints += ",r";
     stream << "{ .reg .pred p; .reg .b64 policy; elect.sync _|p, -1; and.pred p, p, $0; ";
     auto policy = dyn_cast_or_null<tt::CachePolicyAttr>(load.getCachePolicyAttr());
     StringRef eviction;
@@ -262,13 +277,16 @@ private:
     if (!eviction.empty())
       stream << "createpolicy.fractional.L2::" << eviction << ".b64 policy, 1.0; ";
     stream << "@p cp.async.bulk.tensor." << rank
-           << "d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-           << (eviction.empty() ? "" : ".L2::cache_hint") << " [$1], [$2, {";
+           << "d.shared::cluster.global.mbarrier::complete_tx::bytes"
+           << (load.getTargets() ? ".multicast::cluster" : "")
+           << (load.getInPair() ? ".cta_group::2" : "")
+           << (eviction.empty() ? "" : ".L2::cache_hint") << " [$" << address << "], [$1, {";
     for (size_t i = 0; i < rank; ++i) {
-      stream << (i ? ", $" : "$") << i + 5;
+      stream << (i ? ", $" : "$") << address + 1 + i;
       constraints += ",r";
     }
-    stream << "}], [$3], $4" << (eviction.empty() ? "" : ", policy") << "; }";
+    stream << "}], [$2]" << (load.getTargets() ? ", $3" : "")
+           << (eviction.empty() ? "" : ", policy") << "; }";
 
     // One instruction copies as much of a row as the swizzle spans.
     SmallVector<int64_t> box =
@@ -281,9 +299,9 @@ private:
     for (bool more = true; more;) {
       Value element = arith::XOrIOp::create(builder, loc, begin, number(elementAt(elements, at)));
       Value offset = arith::MulIOp::create(builder, loc, element, number(bytes));
-      Value address = LLVM::GEPOp::create(builder, loc, view.base.getType(), builder.getI8Type(),
-                                          view.base, offset);
-      SmallVector<Value> operands = {condition, address, descriptor, barrier, mask};
+      SmallVector<Value> operands = common;
+      operands.push_back(LLVM::GEPOp::create(builder, loc, view.base.getType(), builder.getI8Type(),
+                                             view.base, offset));
       for (size_t i = rank; i-- > 0;)
         operands.push_back(arith::AddIOp::create(builder, loc, load.getCoord()[i], number(at[i])));
       buildAsm(builder, loc, TypeRange(), operands, text, constraints + ",~{memory}");

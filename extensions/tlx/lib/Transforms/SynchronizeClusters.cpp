@@ -45,8 +45,8 @@ private:
   /// Whether an op accesses, or lets others access, the memory of another block.
   static bool isRemote(Operation *op) {
     if (auto load = dyn_cast<AsyncDescriptorLoadOp>(op))
-      return bool(load.getTargets());
-    return isa<RemoteArriveOp, RemoteStoreOp, RemoteLoadOp>(op);
+      return load.getTargets() || load.getInPair();
+    return isa<RemoteArriveOp, RemoteStoreOp, RemoteLoadOp, PairDotOp, PairCommitOp>(op);
   }
 
   bool reaches(Operation *op) const {

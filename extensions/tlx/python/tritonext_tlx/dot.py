@@ -37,7 +37,7 @@ _PRECISIONS = ("tf32", "ieee")
     values={
         "pred": ("other than None", BLACKWELL),
         "mBarriers": ("other than none", BLACKWELL),
-        "two_ctas": ("True", ()),
+        "two_ctas": ("True", BLACKWELL),
     }
 )
 def async_dot(
@@ -72,7 +72,11 @@ def async_dot(
         use_acc: Whether to add ``acc``; a scalar or a constant.
         pred: Condition; does nothing when false. For accumulators in tensor memory.
         mBarriers: Barriers to arrive at, once each. For accumulators in tensor memory.
-        two_ctas: Not supported: one product of two blocks.
+        two_ctas: Whether this is one product of two blocks of a cluster, those whose ranks differ in the last bit, for
+            accumulators in tensor memory. Both call this with 128 rows of ``A``, half of the columns of ``B``, which
+            then has the shape (K, N / 2), N a multiple of 32, and their rows of ``acc``. The one of even rank starts
+            the product, so it waits for the operands of both before, and its ``pred`` and ``use_acc`` count. The
+            barriers of both are arrived at. What :func:`local_store` wrote needs :func:`fence_async_shared` before.
         force_async: Whether the call does not wait although it has no barriers. A product that writes registers never
             waits for itself where it can go on.
         input_precision: ``"tf32"`` for operands of 32-bit floats.

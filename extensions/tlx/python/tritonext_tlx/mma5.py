@@ -14,6 +14,7 @@ from tritonext.language import typed_builder
 from . import tmem
 from ._arguments import choice, predicate, unsupported
 from .barrier import require_barrier
+from .cluster import remote_blocks
 from .definition import BLACKWELL, constant, op, refuse
 from .types import buffered_tensor, buffered_tensor_type, require_buffer, storage_kind
 
@@ -37,7 +38,9 @@ _FORMATS = {"e4m3": (tl.float8e4nv, tl.uint8), "e5m2": (tl.float8e5, tl.uint8), 
 _SCALES = (tl.uint8, tl.int8)
 _SCALED_ROWS = 128
 _SCALE_BLOCK = 32
-_PAIR_HINT = "give each block a product of its own"
+# PTX ISA, tcgen05.mma with .cta_group::2: each block has half of 256 rows, N goes up in steps of 32.
+_PAIR_ROWS = 128
+_PAIR_STEP = 32
 
 
 def product(
@@ -62,7 +65,12 @@ def product(
     right = require_buffer(name, "B", B, slots=False).type
     total = require_buffer(name, "acc", acc, slots=False, storage=storage_kind.tmem).type
     _check_types(name, left.element_ty, right.element_ty, total)
-    _check_sizes(name, left.shape, right.shape, total.shape, _K_BITS // left.element_ty.primitive_bitwidth)
+    pair = choice(name, "two_ctas", two_ctas, (False, True))
+    columns = right.shape
+    if pair:
+        _check_pair(name, right, total, semantic)
+        columns = [right.shape[0], 2 * right.shape[1]]
+    _check_sizes(name, left.shape, columns, total.shape, _K_BITS // left.element_ty.primitive_bitwidth, pair=pair)
     for argument, kind, transposed in (("A", left, False), ("B", right, True)):
         _check_layout(name, argument, kind, transposed, kind.element_ty in _EITHER_MAJOR)
     if total.layout.col_stride != 32 // total.element_ty.primitive_bitwidth:
@@ -77,8 +85,25 @@ def product(
     exact = () if left.element_ty == tl.float32 else ("ieee",)
     choice(name, "input_precision", input_precision, (None, "tf32", *exact))
     operands = [A.handle, B.handle, acc.handle]
-    start(name, "create_tcgen05_mma", operands, use_acc, pred, mBarriers, two_ctas, force_async, semantic)
+    start(name, "create_tcgen05_mma", operands, use_acc, pred, mBarriers, pair, force_async, semantic)
     return acc
+
+
+def _check_pair(name: str, right: buffered_tensor_type, total: buffered_tensor_type, semantic: Any) -> None:
+    """Refuse operands that two blocks do not share as the hardware has it."""
+    remote_blocks(name, semantic)
+    if len(right.shape) != 2 or len(total.shape) != 2 or 2 * right.shape[1] != total.shape[1]:
+        raise refuse(
+            name,
+            "each block of a pair has half of the columns of B",
+            "B",
+            expected=f"K x {total.shape[-1] // 2}, for an accumulator of {tuple(total.shape)}",
+            found=tuple(right.shape),
+        )
+    if not right.layout.swizzle_byte_width if isinstance(right.layout, NVMMASharedLayout) else False:
+        raise refuse(
+            name, "products of two blocks read swizzled operands", "B", expected="a swizzle", found=right.layout
+        )
 
 
 def start(
@@ -88,7 +113,7 @@ def start(
     use_acc: Any,
     pred: Any,
     mBarriers: Any,
-    two_ctas: Any,
+    pair: bool,
     force_async: Any,
     semantic: Any,
 ) -> None:
@@ -97,7 +122,6 @@ def start(
     Raises:
         UserError: An argument is of the wrong kind or not supported.
     """
-    unsupported(name, "two_ctas", two_ctas, False, hint=_PAIR_HINT)
     given = constant(mBarriers)
     single = isinstance(given, tl.core.base_value) and not isinstance(given, tl.tuple)
     if given is not None and (single or not isinstance(given, Iterable)):
@@ -110,6 +134,17 @@ def start(
             raise refuse(name, "a product arrives once", "mBarriers", expected="mbarrier", found=barrier, hint=hint)
     asynchronous = choice(name, "force_async", force_async, (False, True))
     flags = [predicate(name, constant(use_acc), semantic, "use_acc"), predicate(name, pred, semantic)]
+    if pair:
+        if not barriers and not asynchronous:
+            raise refuse(
+                name,
+                "the other block cannot be told when a product that this one waits for is over",
+                "mBarriers",
+                expected="barriers, or force_async=True and tlx.tcgen05_commit",
+                found="none",
+            )
+        semantic.builder.create_tlx_pair_dot([*operands, *flags, *(barrier.handle for barrier in barriers)])
+        return
     always = [predicate(name, None, semantic)] * len(barriers)
     builder = typed_builder(semantic)
     getattr(builder, create)(*operands, *flags, [barrier.handle for barrier in barriers], always, False, False)
@@ -130,7 +165,13 @@ def _check_types(name: str, left: tl.dtype, right: tl.dtype, total: buffered_ten
 
 
 def _check_sizes(
-    name: str, a: list[int], b: list[int], total: list[int], k_step: int, scaled: tuple[int, int] | None = None
+    name: str,
+    a: list[int],
+    b: list[int],
+    total: list[int],
+    k_step: int,
+    scaled: tuple[int, int] | None = None,
+    pair: bool = False,
 ) -> None:
     """Check the sizes of operands; those with scales have so many elements in one of their type along K."""
     packed = scaled or (1, 1)
@@ -142,11 +183,11 @@ def _check_sizes(
         raise refuse(name, "the inner sizes differ", "B", expected=f"{k} x N", found=f"{other} x {n}")
     if total != [m, n]:
         raise refuse(name, "the accumulator has another shape", "acc", expected=(m, n), found=tuple(total))
-    rows = _ROWS if scaled is None else (_SCALED_ROWS,)
+    rows = (_PAIR_ROWS,) if pair else _ROWS if scaled is None else (_SCALED_ROWS,)
     if m not in rows:
         expected = " or ".join(map(str, rows))
         raise refuse(name, "the tensor cores have no such M", "A", expected=expected, found=m)
-    step = 16 if m == 128 else 8
+    step = _PAIR_STEP if pair else 16 if m == 128 else 8
     if n % step or not step <= n <= 256:
         raise refuse(name, "the tensor cores have no such N", "B", expected=f"a multiple of {step} up to 256", found=n)
     if k % k_step:
@@ -227,6 +268,7 @@ def async_dot_scaled(
     Source: PTX ISA, tcgen05.mma with ``.block_scale``; OCP Microscaling Formats 1.0.
     """
     name = "async_dot_scaled"
+    unsupported(name, "two_ctas", two_ctas, False, hint="give each block a product of its own")
     left = require_buffer(name, "A", A, slots=False).type
     right = require_buffer(name, "B", B, slots=False).type
     total = require_buffer(name, "acc", acc, slots=False, storage=storage_kind.tmem).type
@@ -262,7 +304,7 @@ def async_dot_scaled(
     ]
     kinds = [_semantic._str_to_fp_type(item) for item in formats]
     operands = [A.handle, B.handle, acc.handle, *scales, *kinds]
-    start(name, "create_tcgen05_mma_scaled", operands, use_acc, pred, mBarriers, two_ctas, force_async, _semantic)
+    start(name, "create_tcgen05_mma_scaled", operands, use_acc, pred, mBarriers, False, force_async, _semantic)
     return acc
 
 
@@ -291,7 +333,7 @@ def _scales(name: str, argument: str, value: Any, shape: list[int], semantic: An
     return handle
 
 
-@op(targets=BLACKWELL, values={"two_ctas": ("True", ())})
+@op(targets=BLACKWELL)
 def tcgen05_commit(mBarrier: Any, two_ctas: Any = False, _semantic: Any = None) -> None:
     """Arrive once at a barrier when all products and copies to tensor memory that this task has started are over.
 
@@ -299,7 +341,8 @@ def tcgen05_commit(mBarrier: Any, two_ctas: Any = False, _semantic: Any = None) 
 
     Args:
         mBarrier: The barrier.
-        two_ctas: Not supported.
+        two_ctas: Whether the products are those of two blocks. Both call this, and their barriers at this place are
+            arrived at when the products that the block of even rank started are over.
 
     Raises:
         UserError: An argument is of the wrong kind or not supported.
@@ -311,5 +354,8 @@ def tcgen05_commit(mBarrier: Any, two_ctas: Any = False, _semantic: Any = None) 
     if barrier.type.per_thread:
         hint = "use a barrier of tlx.alloc_barriers"
         raise refuse(name, "a commit arrives once", "mBarrier", expected="mbarrier", found=barrier, hint=hint)
-    unsupported(name, "two_ctas", two_ctas, False, hint=_PAIR_HINT)
+    if choice(name, "two_ctas", two_ctas, (False, True)):
+        remote_blocks(name, _semantic)
+        _semantic.builder.create_tlx_pair_commit([barrier.handle, predicate(name, None, _semantic)])
+        return
     typed_builder(_semantic).create_tcgen05_commit(barrier.handle, predicate(name, None, _semantic), [])

@@ -34,6 +34,7 @@ _KINDS = {
     "tt.dot": "MMA",
     "ttng.tc_gen5_mma": "MMA",
     "ttng.tc_gen5_mma_scaled": "MMA",
+    "tlx.pair_dot": "MMA",
     "ttng.async_tma_copy_global_to_local": "tile loads",
     "ttng.async_tma_copy_local_to_global": "tile stores",
     "ttng.async_tma_reduce": "tile stores",

@@ -17,10 +17,10 @@ from triton.language.core import (
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded, choice, coordinates, predicate, unsupported
+from ._arguments import bounded, choice, coordinates, predicate
 from .barrier import require_barrier
-from .cluster import remote_rank
-from .definition import NVIDIA_TMA, constant, integers, op, refuse, scalar
+from .cluster import remote_blocks, remote_rank
+from .definition import BLACKWELL, NVIDIA_TMA, constant, integers, op, refuse, scalar
 from .types import buffered_tensor, require_buffer
 
 __all__ = [
@@ -86,7 +86,7 @@ def _tile(name: str, argument: str, desc: Any, value: Any) -> buffered_tensor:
     return buffer
 
 
-@op(targets=NVIDIA_TMA)
+@op(targets=NVIDIA_TMA, arguments={"two_ctas": BLACKWELL})
 def async_descriptor_load(
     desc: Any,
     result: Any,
@@ -113,7 +113,8 @@ def async_descriptor_load(
         eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``, of the lines in the L2 cache.
         multicast_targets: Ranks of the blocks of the cluster that get the tile, a tuple of integers; none for the own
             block alone. Each gets it in the same place, with its bytes at the same barrier, and so has to be ready.
-        two_ctas: Not supported: one barrier for a pair of blocks.
+        two_ctas: Whether the bytes go to the barrier at this place of the pair's block of even rank, for a product of
+            two blocks; on Blackwell.
 
     Raises:
         UserError: An argument is of the wrong kind or not supported, a constant rank is out of range or there twice, or
@@ -125,13 +126,14 @@ def async_descriptor_load(
     choice(name, "cache_modifier", cache_modifier, ("",))
     eviction = _EVICTION[choice(name, "eviction_policy", eviction_policy, tuple(_EVICTION))]
     targets = _targets(name, multicast_targets, _semantic)
-    unsupported(name, "two_ctas", two_ctas, False)
+    pair = choice(name, "two_ctas", two_ctas, (False, True))
+    if pair:
+        remote_blocks(name, _semantic)
     start = coordinates(name, offsets, len(desc.block_shape), _semantic)
     condition = predicate(name, pred, _semantic)
     builder = _semantic.builder
-    builder.create_tlx_async_descriptor_load(
-        [desc.handle, buffer.handle, signalled.handle, condition, builder.get_int32(eviction), targets, *start]
-    )
+    how = [builder.get_int32(eviction), targets, builder.get_int32(int(pair))]
+    builder.create_tlx_async_descriptor_load([desc.handle, buffer.handle, signalled.handle, condition, *how, *start])
 
 
 def _targets(name: str, value: Any, semantic: Any) -> Any:

@@ -233,4 +233,22 @@ tt.func public @committed(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memo
   tt.return
 }
 
+// So is that of two blocks.
+// CHECK-LABEL: @pair
+// CHECK: tlx.pair_dot
+// CHECK: ttng.wait_barrier
+// CHECK-NEXT: ttg.local_dealloc %{{.*}} : !ttg.memdesc<64x64xf16
+// CHECK-NEXT: ttg.local_dealloc %{{.*}} : !ttg.memdesc<128x64xf16
+// CHECK: tt.return
+tt.func public @pair(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>, %i: i32, %p: i1) {
+  %a = ttg.local_alloc : () -> !ttg.memdesc<128x64xf16, #wide, #smem, mutable>
+  %b = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+  %behind = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.pair_dot %a, %b, %d if %p, %p : !ttg.memdesc<128x64xf16, #wide, #smem, mutable> * !ttg.memdesc<64x64xf16, #wide, #smem, mutable> -> !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+  tlx.pair_commit %behind, %p : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %behind, %i : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.inval_barrier %behind : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
 }

@@ -24,6 +24,19 @@ tt.func public @loop(%n: i32, %pred: i1) {
   tt.return
 }
 
+// Work of two blocks is an access to the other one.
+// CHECK-LABEL: @pair
+// CHECK: fence.mbarrier_init
+// CHECK-NEXT: tlx.cluster_barrier
+// CHECK-NEXT: tlx.pair_commit
+// CHECK-NEXT: tlx.cluster_barrier
+tt.func public @pair(%pred: i1) {
+  %bar = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.pair_commit %bar, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
 // What the kernel has already is enough.
 // CHECK-LABEL: @met
 // CHECK-NOT: llvm.inline_asm

@@ -451,7 +451,7 @@ def wrong(WHAT: tl.constexpr, LAYOUT: tl.constexpr):
         ("A in registers", "an argument is not a buffer\n  where: tlx.async_dot, argument A"),
         ("barriers", "an argument is not a list of barriers\n  where: tlx.async_dot, argument mBarriers"),
         ("warp barriers", "a product arrives once\n  where: tlx.async_dot, argument mBarriers"),
-        ("pairs", "an argument is not supported\n  where: tlx.async_dot, argument two_ctas"),
+        ("pairs", "the kernel has no clusters\n  where: tlx.async_dot"),
         ("precision", "an argument has no such value\n  where: tlx.async_dot, argument input_precision"),
         ("wait", "barriers tell of the end of this product\n  where: tlx.async_dot_wait, argument inp"),
         ("barriers of a tensor", "an argument is not supported\n  where: tlx.async_dot, argument mBarriers"),

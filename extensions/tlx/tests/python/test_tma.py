@@ -243,7 +243,7 @@ PREFETCH, MAKE = "async_descriptor_prefetch_tensor", "make_tensor_descriptor"
         ("modifier", "no such value", f"{LOAD}, argument cache_modifier", "''", "'.cg'"),
         ("policy", "no such value", f"{LOAD}, argument eviction_policy", "'evict_last'", "'evict_normal'"),
         ("multicast", "has no clusters", LOAD, "ctas_per_cga=(n, 1, 1)", "a cluster of 1"),
-        ("pair", "not supported", f"{LOAD}, argument two_ctas", "False", "True"),
+        ("pair", "lacks this argument", f"{LOAD}, argument two_ctas", "cuda:100", "True for cuda:90"),
         ("reduction", "no such value", f"{STORE}, argument store_reduce", "'xor'", "'mul'"),
         ("reduction of type", "no atomic 'xor'", f"{STORE}, argument store_reduce", "int32", "fp16"),
         ("policy of reduction", "no such value", f"{STORE}, argument eviction_policy", "''", "'evict_last'"),

@@ -58,7 +58,8 @@ def Tlx_AsyncDescriptorLoadOp : Tlx_Op<"async_descriptor_load", [AttrSizedOperan
   let summary = "copy a tile into a buffer and signal a barrier, by a descriptor without a layout";
   let description = [{
     With `targets`, a mask of one bit for each block of the cluster, the tile and the signal go to the same places of
-    each of those blocks, and not to the own block unless its bit is set.
+    each of those blocks, and not to the own block unless its bit is set. With `inPair` the signal goes to the barrier of
+    the block with the even rank of each pair.
   }];
   let arguments = (ins
     TT_TensorDescType:$desc,
@@ -67,7 +68,8 @@ def Tlx_AsyncDescriptorLoadOp : Tlx_Op<"async_descriptor_load", [AttrSizedOperan
     TTG_MemDescType:$barrier,
     I1:$pred,
     Optional<I32>:$targets,
-    OptionalAttr<AnyAttr>:$cachePolicy
+    OptionalAttr<AnyAttr>:$cachePolicy,
+    UnitAttr:$inPair
   );
   let assemblyFormat = [{
     $desc `[` $coord `]` $buffer `,` $barrier `,` $pred (`to` $targets^)? attr-dict
@@ -235,6 +237,35 @@ def Tlx_RemoteLoadOp : Tlx_Op<"remote_load"> {
   let arguments = (ins TTG_MemDescType:$src, I32:$rank);
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = "$src `of` $rank attr-dict `:` qualified(type($src)) `->` type($result)";
+}
+
+// Stock knows pairs of blocks by tensors that are spread over both.
+
+def Tlx_PairDotOp : Tlx_Op<"pair_dot"> {
+  let summary = "start a matrix product of two blocks, each with its rows of the accumulator";
+  let description = [{
+    Both blocks of a pair run the op, and the one with the even rank starts the product: of the rows of `a` of both and
+    the columns of `b` of both, added to the rows of `d` that each block has in its tensor memory when `useD` is true.
+    When it is over, the barriers of both blocks are arrived at.
+  }];
+  let arguments = (ins
+    TTG_MemDescType:$a,
+    TTG_MemDescType:$b,
+    TTG_MemDescType:$d,
+    I1:$useD,
+    I1:$pred,
+    Variadic<TTG_MemDescType>:$barriers
+  );
+  let assemblyFormat = [{
+    $a `,` $b `,` $d `if` $useD `,` $pred (`signals` $barriers^)? attr-dict
+    `:` qualified(type($a)) `*` qualified(type($b)) `->` qualified(type($d)) (`,` qualified(type($barriers))^)?
+  }];
+}
+
+def Tlx_PairCommitOp : Tlx_Op<"pair_commit"> {
+  let summary = "arrive at a barrier of both blocks of a pair when the products that were started before are over";
+  let arguments = (ins TTG_MemDescType:$barrier, I1:$pred);
+  let assemblyFormat = "$barrier `,` $pred attr-dict `:` qualified(type($barrier))";
 }
 
 #endif // TRITONEXT_TLX_IR_OPS_TD

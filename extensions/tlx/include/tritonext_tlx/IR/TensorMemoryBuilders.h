@@ -25,6 +25,14 @@ void buildTmemStore(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 /// without anything that tells of its end. `values[1]` is any value and becomes the result.
 void buildUntrackMma(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Starts a product of the pair of blocks: of `values[1]` and `values[2]` into `values[3]`, which
+/// is added to when `values[4]` is true, if `values[5]` is true. It signals all further values.
+void buildPairDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Signals the barrier `values[1]` of both blocks of the pair, if `values[2]` is true, when their
+/// products are over.
+void buildPairCommit(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 } // namespace tritonext::tlx
 
 #endif // TRITONEXT_TLX_IR_TENSORMEMORYBUILDERS_H

@@ -249,6 +249,19 @@ def LowerRemoteAccessesPass : Pass<"tlx-lower-remote-accesses", "::mlir::ModuleO
                            "::mlir::triton::gpu::TritonGPUDialect"];
 }
 
+def LowerPairDotsPass : Pass<"tlx-lower-pair-dots", "::mlir::ModuleOp"> {
+  let summary = "Turn matrix products of two blocks into instructions";
+  let description = [{
+    `tlx.pair_dot` and `tlx.pair_commit` become inline assembly, with descriptors of the operands made from their
+    layouts. The module is marked as one whose tensor memory belongs to pairs of blocks.
+
+    All tensor core instructions of a kernel work on one block, or all on two: other products and copies to tensor
+    memory beside these are errors, and so are operands in a layout that the instruction does not read.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::triton::gpu::TritonGPUDialect"];
+}
+
 def LowerClusterBarriersPass : Pass<"tlx-lower-cluster-barriers", "::mlir::ModuleOp"> {
   let summary = "Let all warps of a block meet at cluster barriers";
   let description = [{

@@ -130,16 +130,18 @@ class Blackwell:
 
     # What ends in order, and tells barriers.
 
-    def _start(self, op: AsyncOp, reads: list[Buffer], writes: Buffer | None) -> None:
+    def _start(self, op: AsyncOp, reads: list[Buffer], writes: list[Buffer], fenced: bool = False) -> None:
         """Note what an operation of the tensor cores accesses, behind those that its task started before."""
         machine = self.machine
         # They come in order, so they know of one another.
         clock = machine.actor.clock.copy()
         clock[op.tid] = op.epoch
         for view in reads:
-            machine.read(view, op, clock=clock)
-        if writes is not None:
-            machine.write(writes, op, clock=clock)
+            machine.read(view, op, clock=clock, fenced=fenced and not view.allocation.columns)
+        for view in writes:
+            machine.write(view, op, clock=clock)
+        for view in (*reads, *writes):
+            machine.note_remote(op, view.block)
         op.size = 1
         machine.products.append(op)
         machine.follow(machine.actor.products)
@@ -152,6 +154,7 @@ class Blackwell:
         known = machine.actor.clock.copy()
         known[queue.tid] = op.epoch
         issuer = _Issuer(op, known)
+        machine.note_remote(op, barrier.block)
         op.effect = lambda: barrier.arrive(issuer, 1, op.place, name)
         machine.follow(queue)
 
@@ -163,8 +166,51 @@ class Blackwell:
             self.machine.drain(self.machine.actor.products, 0)
 
     def tcgen05_commit(self, mBarrier, two_ctas=False):
-        self._unsupported("tcgen05_commit", two_ctas=two_ctas)
-        self._signal(self._barrier("tcgen05_commit", mBarrier), "tcgen05_commit")
+        name = "tcgen05_commit"
+        barrier = self._barrier(name, mBarrier)
+        if not two_ctas:
+            self._signal(barrier, name)
+        elif self._leads():
+            self._signal_both(barrier, name)
+
+    # Products of two blocks.
+
+    def _leads(self) -> bool:
+        """Return whether the own block is the one of its pair that starts products for both."""
+        rank = self.machine.actor.block.rank
+        self.machine.peer(rank ^ 1)
+        return rank % 2 == 0
+
+    def _of_peer(self, view: Buffer) -> Buffer:
+        return self._peer_buffer(view, self.machine.actor.block.rank ^ 1)
+
+    def _signal_both(self, barrier: Mbarrier, name: str) -> None:
+        self._signal(barrier, name)
+        self._signal(self._peer_barrier(barrier, self.machine.actor.block.rank ^ 1), name)
+
+    def _multiply_in_pair(self, A, B, acc, use_acc, pred, barriers, decode) -> Buffer:
+        """Start a product of the rows of A and the columns of B of two blocks, into the accumulators of both."""
+        machine, name = self.machine, "async_dot"
+        left, right = self._slot(name, A), self._slot(name, B)
+        total = self._place(self._slot(name, acc))
+        signalled = [self._barrier(name, barrier) for barrier in barriers or ()]
+        if not self._leads() or not self._true(pred):
+            return acc
+        add = use_acc is None or self._true(use_acc)
+        rows, columns, totals = ([view, self._of_peer(view)] for view in (left, right, total))
+        op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
+        self._start(op, [*rows, *columns, *(totals if add else [])], totals, fenced=True)
+
+        def multiply() -> None:
+            halves = [decode(*operands) for operands in zip(rows, columns)]
+            b = np.concatenate([half[1] for half in halves], 1)
+            for (a, _), place in zip(halves, totals):
+                place.put(self._sum(a, b, place, add))
+
+        op.effect = multiply
+        for barrier in signalled:
+            self._signal_both(barrier, name)
+        return acc
 
     # Products.
 
@@ -177,31 +223,34 @@ class Blackwell:
             return acc
         add = use_acc is None or self._true(use_acc)
         op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
-        self._start(op, [left, right, *scales, *([total] if add else [])], total)
+        self._start(op, [left, right, *scales, *([total] if add else [])], [total])
 
         def multiply() -> None:
-            a, b = decode(left, right)
-            kind = np.int32 if total.dtype.is_int() else np.float32
-            result = np.matmul(a.astype(kind), b.astype(kind))
-            if add:
-                result = result + total.fetch()
-            total.put(result.astype(numpy_dtype(total.dtype)))
+            total.put(self._sum(*decode(left, right), total, add))
 
         op.effect = multiply
         self._finish(name, barriers, force_async)
         return acc
 
+    @staticmethod
+    def _sum(a: np.ndarray, b: np.ndarray, total: Buffer, add: bool) -> np.ndarray:
+        kind = np.int32 if total.dtype.is_int() else np.float32
+        result = np.matmul(a.astype(kind), b.astype(kind))
+        return (result + total.fetch() if add else result).astype(numpy_dtype(total.dtype))
+
     def _dot_in_tensor_memory(self, A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async):
         name = "async_dot"
-        self._unsupported(name, two_ctas=two_ctas)
         sizes = self._slot(name, A).sizes, self._slot(name, B).sizes, self._slot(name, acc).sizes
-        if sizes[0][1] != sizes[1][0] or sizes[2] != (sizes[0][0], sizes[1][1]):
+        blocks = 2 if two_ctas else 1
+        if sizes[0][1] != sizes[1][0] or sizes[2] != (sizes[0][0], blocks * sizes[1][1]):
             raise self._refuse("the sizes of tlx.async_dot do not fit", found=" and ".join(map(str, sizes)))
 
         def decode(left: Buffer, right: Buffer) -> tuple[np.ndarray, np.ndarray]:
             a, b = widen(left.fetch(), left.dtype), widen(right.fetch(), right.dtype)
             return (round_to_tf32(a), round_to_tf32(b)) if left.dtype == tl.float32 else (a, b)
 
+        if two_ctas:
+            return self._multiply_in_pair(A, B, acc, use_acc, pred, mBarriers, decode)
         return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, force_async, [], decode)
 
     def async_dot_scaled(
@@ -256,7 +305,7 @@ class Blackwell:
         if math.prod(source.sizes) != math.prod(target.sizes):
             raise self._refuse("tlx.tmem_copy gets another size", expected=target.sizes, found=source.sizes)
         op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
-        self._start(op, [source], target)
+        self._start(op, [source], [target])
 
         def copy() -> None:
             data = source.fetch()

@@ -584,7 +584,8 @@ class Operations(Blackwell, Amd):
         op = machine.new_op(name)
         op.tid, op.epoch, op.barrier, op.size = barrier.tid, barrier.phase + 1, barrier, view.slot_bytes
         machine.write(view, op)
-        machine.note_remote(op, view.block)
+        for block in {view.block, barrier.block}:
+            machine.note_remote(op, block)
         view.allocation.data[view.selector] = 0xFF
 
         def arrive() -> None:
@@ -652,7 +653,6 @@ class Operations(Blackwell, Amd):
         two_ctas=False,
     ):
         name = "async_descriptor_load"
-        self._unsupported(name, two_ctas=two_ctas)
         if not self._true(pred):
             return
         view = self._slot(name, result)
@@ -665,11 +665,17 @@ class Operations(Blackwell, Amd):
             nan = bfloat16_bits(np.array(np.nan)) if view.dtype == tl.bfloat16 else np.nan
             fill = np.full(view.sizes, nan, dtype)
         self.memory.check(addresses, inside, dtype, "descriptor load")
-        places = [(view, signalled)]
-        if targets := [to_int(rank) for rank in multicast_targets or ()]:
-            if len(set(targets)) < len(targets):
-                raise self._refuse("a tile goes to a block twice", found=targets)
-            places = [(self._peer_buffer(view, rank), self._peer_barrier(signalled, rank)) for rank in targets]
+        ranks = [to_int(rank) for rank in multicast_targets or ()]
+        if len(set(ranks)) < len(ranks):
+            raise self._refuse("a tile goes to a block twice", found=ranks)
+        if ranks or two_ctas:
+            leader = ~1 if two_ctas else ~0
+            places = [
+                (self._peer_buffer(view, rank), self._peer_barrier(signalled, rank & leader))
+                for rank in ranks or [self.machine.actor.block.rank]
+            ]
+        else:
+            places = [(view, signalled)]
         for slot, bar in places:
             self._bring(name, slot, bar, lambda: self.memory.load(addresses, inside, fill, dtype))
 

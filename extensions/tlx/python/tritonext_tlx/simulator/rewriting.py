@@ -20,6 +20,8 @@ RUNTIME = "__tlx"
 
 _ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load", "tcgen05_commit")
 _REMOTE = ("remote_view", "remote_shmem_store", "async_remote_shmem_store")
+# Places of the argument that makes them ops of two blocks.
+_IN_PAIRS = {"async_descriptor_load": 8, "async_dot": 6, "tcgen05_commit": 1}
 _INITIALIZING = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier")
 _NAMED = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier", "clc_create_context", "local_alloc")
 
@@ -268,6 +270,10 @@ def _is_stored(node: ast.Name) -> bool:
 def names_other_block(call: ast.Call) -> bool:
     """Return whether a call is one of an op that accesses another block of a cluster."""
     name, keywords = _last_name(call.func), {item.arg for item in call.keywords}
+    if name in _IN_PAIRS:
+        pair = [item.value for item in call.keywords if item.arg == "two_ctas"] or call.args[_IN_PAIRS[name] :][:1]
+        if pair and not (isinstance(pair[0], ast.Constant) and not pair[0].value):
+            return True
     if name == "barrier_arrive":
         return "remote_cta_rank" in keywords or len(call.args) > 2
     if name == "async_descriptor_load":
