@@ -24,6 +24,8 @@ __all__ = [
     "Record",
     "Samples",
     "Timer",
+    "TurnTimer",
+    "Worker",
     "check",
     "measure",
     "record",
@@ -36,7 +38,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Many times the L2 cache of any GPU the suites run on (60 MB on H200), so that writing it also takes longer than the
 # host needs for a launch.
-_FLUSH_BYTES = 512 * 2**20
+FLUSH_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ class CudaTimer:
         import torch
 
         self._torch = torch
-        self._flush = torch.empty(_FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        self._flush = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
         self._events: list[tuple[Any, Any]] = []
 
     def run(self, candidate: Callable[[], object]) -> None:
@@ -211,6 +213,58 @@ class CudaTimer:
         self._torch.cuda.synchronize()
         times = [start.elapsed_time(end) for start, end in self._events]
         self._events.clear()
+        return times
+
+
+class Worker:
+    """A process in which a candidate runs that cannot run in this one.
+
+    Args:
+        command: What to start; it answers each line of its input by a line that begins with ``answer``.
+    """
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, question: Any = None) -> Any:
+        """Return the answer to a question, or the milliseconds of one run without one.
+
+        Raises:
+            RuntimeError: The process has ended.
+        """
+        print("" if question is None else json.dumps(question), file=self._process.stdin, flush=True)
+        for line in self._process.stdout:
+            if line.startswith("answer "):
+                return json.loads(line.removeprefix("answer "))
+        raise RuntimeError(f"the process of a candidate ended with status {self._process.wait()}; see its output above")
+
+    def __call__(self) -> float:
+        """Run once and return the milliseconds."""
+        return self.ask()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.stdin.close()
+        self._process.wait()
+
+
+class TurnTimer:
+    """Times candidates of this process by another timer, and the runs of a :class:`Worker` by asking it."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._times: list[float] = []
+
+    def run(self, candidate: Callable[[], object] | Worker) -> None:
+        if isinstance(candidate, Worker):
+            # This process has to be done with the GPU.
+            self._times += self._timer.times()
+            self._times.append(candidate())
+        else:
+            self._timer.run(candidate)
+
+    def times(self) -> list[float]:
+        times, self._times = self._times + self._timer.times(), []
         return times
 
 

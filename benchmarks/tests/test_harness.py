@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -46,6 +47,37 @@ def test_every_candidate_runs_once_a_round_in_changing_order():
         "a": [2.0] * 6,
         "b": [4.0] * 6,
     }
+
+
+# Answers a question with its double, and the n-th run with n; other output is none of its answers.
+WORKER = """
+import json, sys
+runs = 0
+for line in sys.stdin:
+    print("a warning")
+    if line.strip() == '"end"':
+        sys.exit(3)
+    runs += not line.strip()
+    print("answer", json.dumps(2 * json.loads(line) if line.strip() else runs), flush=True)
+"""
+
+
+def test_a_candidate_in_another_process_takes_turns():
+    worker = harness.Worker([sys.executable, "-c", WORKER])
+    try:
+        assert worker.ask([1, "x"]) == [1, "x", 1, "x"]
+        timer = harness.TurnTimer(FakeTimer())
+        samples = harness.measure(candidates() | {"there": worker}, timer, rounds=4, warmup=1)
+        assert samples["there"].times == [2.0, 3.0, 4.0, 5.0]
+        assert {name: samples[name].times for name in ("ours", "a", "b")} == {
+            "ours": [1.0] * 4,
+            "a": [2.0] * 4,
+            "b": [4.0] * 4,
+        }
+        with pytest.raises(RuntimeError, match="ended with status 3"):
+            worker.ask("end")
+    finally:
+        worker.close()
 
 
 def test_warmup_is_run_and_not_kept():

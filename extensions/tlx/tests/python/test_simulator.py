@@ -371,6 +371,14 @@ def test_descriptor_copies_respect_edges_and_reduce(seed):
     np.testing.assert_allclose(total, padded.reshape(3, 64, 64).astype(np.float64).sum(0), rtol=1e-5, atol=1e-5)
 
 
+def test_descriptors_of_views_leave_what_lies_between():
+    x, memory = random(130, 40, seed=1, dtype=np.float32), np.full((200, 3, 40), np.nan, np.float32)
+    simulate(copied, (1,), Descriptor(x, [64, 64]), Descriptor(memory[:130, 1, :36], [64, 64]), 3, REDUCE="", STEP=64)
+    np.testing.assert_array_equal(memory[:130, 1, :36], x[:, :36])
+    memory[:130, 1, :36] = np.nan
+    assert np.isnan(memory).all()
+
+
 @pytest.mark.parametrize("reduce", ["add", "max", "min"])
 def test_descriptor_stores_reduce_bfloat16(reduce):
     # Few bits, so that sums are exact in any order.

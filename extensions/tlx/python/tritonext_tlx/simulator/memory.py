@@ -37,8 +37,13 @@ class GlobalMemory:
         self._where = where
         self._regions: list[_Region] = []
 
-    def add(self, name: str, array: np.ndarray) -> int:
+    def add(self, name: str, array: np.ndarray, gaps: bool = False) -> int:
         """Take in an array and return its address.
+
+        Args:
+            name: The argument of the kernel.
+            array: The array.
+            gaps: Whether there may be other memory between its elements.
 
         Raises:
             UserError: Its elements do not fill one piece of memory.
@@ -48,7 +53,10 @@ class GlobalMemory:
                 return ((index + 1) << _ROOM) + _MIDDLE
         order = np.argsort([-stride for stride in array.strides], kind="stable")
         packed = array.transpose(order)
-        if not packed.flags.c_contiguous:
+        if gaps and array.size and min(array.strides) > 0:
+            span = 1 + sum((size - 1) * (stride // array.itemsize) for size, stride in zip(array.shape, array.strides))
+            packed = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
+        elif not packed.flags.c_contiguous:
             raise UserError(
                 "an array is a view with gaps", where=f"argument {name}", hint="pass numpy.ascontiguousarray of it"
             )

@@ -401,9 +401,9 @@ class _Arguments:
             found=type(given).__name__,
         )
 
-    def _pointer(self, name: str, given: Any) -> tl.tensor:
+    def _pointer(self, name: str, given: Any, gaps: bool = False) -> tl.tensor:
         array, dtype = (given.data, given.dtype) if isinstance(given, Typed) else (given, _dtype(name, given))
-        return scalar(self._memory.add(name, array), tl.pointer_type(dtype))
+        return scalar(self._memory.add(name, array, gaps), tl.pointer_type(dtype))
 
     def _descriptor(self, name: str, given: Descriptor) -> Any:
         array = given.array.data if isinstance(given.array, Typed) else given.array
@@ -416,7 +416,8 @@ class _Arguments:
                 found=f"strides of {array.strides} bytes",
             )
         return self._semantic.make_tensor_descriptor(
-            self._pointer(name, given.array),
+            # The copy engine stays inside of the shape, so it matters not what lies between.
+            self._pointer(name, given.array, gaps=True),
             [self._semantic.to_tensor(size) for size in array.shape],
             [*(self._semantic.to_tensor(stride) for stride in strides[:-1]), tl.constexpr(1)],
             [tl.constexpr(size) for size in given.block_shape],
