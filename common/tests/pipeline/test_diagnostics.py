@@ -139,6 +139,18 @@ def test_note_at_the_same_place_is_the_remedy():
     assert text.endswith("\n  hint: pass less")
 
 
+def test_a_remedy_of_several_errors_is_given_once():
+    shown = failure()
+    error = shown["errors"][0]
+    error["notes"] = [{"message": "pass less", "frames": error["frames"]}]
+    other = {**error, "notes": [*error["notes"], {"message": "or wait", "frames": error["frames"]}]}
+    shown["errors"] = [error, error, other]
+    text = str(diagnostics._kernel_error(shown))
+    assert text.count("also: ") == 2
+    assert text.count("hint: pass less") == 1
+    assert text.count("hint: or wait") == 1
+
+
 def test_other_errors_pass_through():
     with pytest.raises(RuntimeError, match="mine") as caught, diagnostics.raising():
         raise RuntimeError("mine")

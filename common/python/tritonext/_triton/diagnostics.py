@@ -79,17 +79,17 @@ def _flags(sources: Iterable[Source]) -> set[str]:
 def _kernel_error(failure: dict) -> KernelError:
     """Return the exception for a pass that failed: its first error, with the others among the details."""
     first, *others = failure["errors"]
-    hints = [note["message"] for note in first["notes"] if _is_remedy(note, first)]
+    hints = _remedies(first)
     details = [*_excerpt(first["frames"]), *_notes(first)]
     for other in others:
-        details += [f"also: {line}" if index == 0 else line for index, line in enumerate(_block(other))]
+        details += [f"also: {line}" if index == 0 else line for index, line in enumerate(_block(other, hints))]
     details.append(f"pass: {failure['passes'][0]}")
     message, *rest = first["message"].splitlines()
     made, extra = KernelError, {}
     if "resource" in first:
         made, extra = _exhausted_class(), first["resource"]
     error = made(
-        message, where=_place(first["frames"]), details=[*rest, *details], hint="; ".join(hints) if hints else None
+        message, where=_place(first["frames"]), details=[*rest, *details], hint="; ".join(_remedies(first)) or None
     )
     error.diagnostics = tuple(_diagnostics(failure))
     vars(error).update(extra)
@@ -105,16 +105,26 @@ def _exhausted_class() -> type[KernelError]:
 
 
 def _report(failure: dict) -> list[str]:
-    lines = [line for error in failure["errors"] for line in _block(error)]
+    shown: list[str] = []
+    lines = [line for error in failure["errors"] for line in _block(error, shown)]
     return [*lines, f"pass: {failure['passes'][0]}"]
 
 
-def _block(error: dict) -> list[str]:
-    """Return an error as lines: where and what, the line of the kernel, the callers, the notes."""
+def _block(error: dict, shown: list[str]) -> list[str]:
+    """Return an error as lines: where and what, the line of the kernel, the callers, the notes.
+
+    A remedy that is among ``shown`` is left out; the others are added to it.
+    """
     place = _place(error["frames"])
     first, *rest = error["message"].splitlines()
-    hints = [f"hint: {note['message']}" for note in error["notes"] if _is_remedy(note, error)]
+    remedies = [remedy for remedy in _remedies(error) if remedy not in shown]
+    shown += remedies
+    hints = [f"hint: {remedy}" for remedy in remedies]
     return [f"{place}: {first}" if place else first, *rest, *_excerpt(error["frames"]), *_notes(error), *hints]
+
+
+def _remedies(error: dict) -> list[str]:
+    return [note["message"] for note in error["notes"] if _is_remedy(note, error)]
 
 
 def _is_remedy(note: dict, error: dict) -> bool:

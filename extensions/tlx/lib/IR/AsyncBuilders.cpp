@@ -274,8 +274,10 @@ void buildNamedBarrier(TritonOpBuilder &builder, std::vector<Value> &values) {
   // clone one barrier into two that wait for different threads.
   StringRef name = constantOf(values[1]) == 0 ? "llvm.nvvm.barrier.cta.sync.aligned.count"
                                               : "llvm.nvvm.barrier.cta.arrive.aligned.count";
-  builder.create<LLVM::CallIntrinsicOp>(StringAttr::get(builder.getContext(), name),
-                                        ValueRange{values[2], values[3]});
+  auto barrier = builder.create<LLVM::CallIntrinsicOp>(StringAttr::get(builder.getContext(), name),
+                                                       ValueRange{values[2], values[3]});
+  barrier->setAttr(tritonext::tlx::kernelWarpsName,
+                   builder.getBuilder().getI32IntegerAttr(constantOf(values[4])));
 }
 
 void buildFence(TritonOpBuilder &builder, std::vector<Value> &values) {

@@ -32,14 +32,14 @@ public:
   }
 
 private:
-  /// Returns the bytes below which threads cannot copy: elements of less than 4 bytes are spread
-  /// over all threads before one gets a second.
-  static unsigned leastTotal(ttg::AsyncCopyGlobalToLocalOp copy, unsigned elementBytes) {
-    SmallVector<unsigned> held = ttg::getContigPerThread(copy.getSrc().getType());
-    if (*llvm::max_element(held) * elementBytes >= leastBytes)
-      return 0;
+  /// Returns the bytes below which there is no copy. On AMD the threads of a warp write one row of
+  /// bytes, to which each adds some.
+  static unsigned leastTotal(ttg::AsyncCopyGlobalToLocalOp copy) {
+    auto target = copy->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(ttg::AttrTargetName);
+    if (!target || !target.getValue().starts_with("hip"))
+      return leastBytes;
     OpBuilder builder(copy);
-    return leastBytes * ttg::lookupThreadsPerWarp(builder) * ttg::lookupNumWarps(copy);
+    return leastBytes * ttg::lookupThreadsPerWarp(builder);
   }
 
   static LogicalResult check(ttg::AsyncCopyGlobalToLocalOp copy,
@@ -47,12 +47,13 @@ private:
     unsigned bits = copy.getResult().getType().getElementTypeBitWidth();
     auto bytes = [&](unsigned elements) { return elements * bits / 8; };
     if (unsigned total = bytes(copy.getResult().getType().getNumElements()),
-        least = leastTotal(copy, bits / 8);
+        least = leastTotal(copy);
         total < least) {
       InFlightDiagnostic error = copy->emitError("expected at least ")
-                                 << least << " bytes to copy, 4 for each thread, got " << total;
-      error.attachNote() << "copy into a larger slot, run fewer warps, or fill the slot with "
-                            "tl.load and tlx.local_store";
+                                 << least << " bytes to copy, 4 for each thread that copies, got "
+                                 << total;
+      error.attachNote() << "copy into a larger slot, or fill the slot with tl.load and "
+                            "tlx.local_store";
       return error;
     }
     unsigned pointers =

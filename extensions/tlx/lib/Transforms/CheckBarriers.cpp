@@ -1,3 +1,4 @@
+#include "tritonext/Remarks.h"
 #include "tritonext_tlx/IR/Dialect.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
@@ -30,6 +31,8 @@ struct Arrival {
   Operation *op;
   Value condition;
   int64_t count;
+  /// Threads that arrive one by one, and may end a phase among them.
+  bool isPerThread = false;
 };
 
 struct Copy {
@@ -86,6 +89,8 @@ private:
     return {all.begin(), all.end()};
   }
 
+  static bool isNever(Value condition) { return constantOf(condition) == 0; }
+
   static bool add(Barrier &barrier, const ViewUse &use) {
     Operation *op = use.op();
     barrier.isMerged |= use.isMerged;
@@ -94,21 +99,26 @@ private:
     } else if (auto wait = dyn_cast<ttng::WaitBarrierOp>(op)) {
       if (use.operand->getOperandNumber() != 0)
         return false;
-      barrier.waits.push_back(wait);
+      if (!isNever(wait.getPred()))
+        barrier.waits.push_back(wait);
     } else if (auto arrive = dyn_cast<ttng::ArriveBarrierOp>(op)) {
       if (arrive.getFromCTA() || arrive.getMulticastCTA() != 0)
         return false;
-      barrier.arrivals.push_back({use, op, arrive.getPred(), arrive.getCount()});
+      if (!isNever(arrive.getPred()))
+        barrier.arrivals.push_back({use, op, arrive.getPred(), arrive.getCount()});
     } else if (auto expect = dyn_cast<ttng::BarrierExpectOp>(op)) {
       if (expect.getFromCTA())
         return false;
+      if (isNever(expect.getPred()))
+        return true;
       barrier.arrivals.push_back({use, op, expect.getPred(), 1});
       barrier.expects.push_back({use, expect});
     } else if (auto copy = dyn_cast<AsyncDescriptorLoadOp>(op)) {
       // A copy to other blocks brings bytes to theirs.
       if (use.operand->get() != copy.getBarrier() || copy.getTargets() || copy.getInPair())
         return false;
-      barrier.copies.push_back({use, copy, bytesOf(copy.getBuffer())});
+      if (!isNever(copy.getPred()))
+        barrier.copies.push_back({use, copy, bytesOf(copy.getBuffer())});
     } else if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op)) {
       return addThreads(barrier, use, cast);
     } else {
@@ -128,7 +138,9 @@ private:
         if (!assembly || !assembly.getAsmString().contains("mbarrier.arrive.shared::cta.b64 _") ||
             assembly.getNumOperands() != 2 || !warps)
           return false;
-        barrier.arrivals.push_back({use, user, assembly.getOperand(1), *warps * threadsPerWarp});
+        if (!isNever(assembly.getOperand(1)))
+          barrier.arrivals.push_back({use, user, assembly.getOperand(1), *warps * threadsPerWarp,
+                                      /*isPerThread=*/true});
       }
     }
     return true;
@@ -159,43 +171,59 @@ private:
       error.attachNote(arrival.op->getLoc()) << "arrives " << arrival.count << " times";
   }
 
-  /// Returns a wait that does not return at once on a barrier at which nothing ever arrives. What
-  /// waits for parity 1 finds the phase before the first one complete.
+  /// Returns a wait that every run gets to, and that does not return while its barrier is in the
+  /// first phase: one for parity 1 finds the phase before that one complete.
   static ttng::WaitBarrierOp blockingWait(Barrier &barrier) {
     for (ttng::WaitBarrierOp wait : barrier.waits)
-      if (constantOf(wait.getPhase()).value_or(0) != 1 &&
-          constantOf(wait.getPred()).value_or(1) != 0)
+      if (isAlways(wait.getPred()) && isAlwaysReached(wait) && firstValueOf(wait.getPhase()) == 0)
         return wait;
     return {};
   }
 
+  /// Returns whether a wait may look at any phase but the one before the first.
+  static bool mayBlock(Barrier &barrier) {
+    return llvm::any_of(barrier.waits, [](ttng::WaitBarrierOp wait) {
+      return constantOf(wait.getPhase()).value_or(0) != 1;
+    });
+  }
+
   static LogicalResult checkPresence(Barrier &barrier) {
-    bool isSignalled = !barrier.arrivals.empty() || !barrier.copies.empty();
-    if (ttng::WaitBarrierOp wait = blockingWait(barrier); wait && barrier.arrivals.empty()) {
-      InFlightDiagnostic error =
-          wait->emitError("expected an arrival at the barrier, got none in the whole kernel");
-      noteAllocation(error, barrier);
-      if (barrier.copies.empty()) {
-        error.attachNote() << "call tlx.barrier_arrive where the phase ends, or leave the wait out";
-      } else {
-        error.attachNote(barrier.copies.front().op->getLoc()) << "this copy brings bytes only";
-        error.attachNote() << "announce the bytes of the copies with tlx.barrier_expect_bytes, "
-                              "which arrives";
+    if (barrier.arrivals.empty() && !barrier.waits.empty()) {
+      if (ttng::WaitBarrierOp wait = blockingWait(barrier))
+        return reportNoArrival(barrier, wait);
+      if (mayBlock(barrier))
+        emitRemark(RemarkKind::Analysis, barrier.waits.front(), DEBUG_TYPE,
+                   "nothing arrives at the barrier: a wait for its first phase does not return");
+      return success();
+    }
+    if (!barrier.waits.empty())
+      return success();
+    for (Copy &copy : barrier.copies)
+      if (isAlways(copy.op.getPred()) && isAlwaysReached(copy.op)) {
+        InFlightDiagnostic error =
+            copy.op->emitError("expected a wait for the barrier, got none in the whole kernel");
+        noteAllocation(error, barrier);
+        error.attachNote() << "call tlx.barrier_wait before the buffer is read";
+        return error;
       }
-      return error;
-    }
-    if (isSignalled && barrier.waits.empty()) {
-      Operation *first =
-          barrier.copies.empty() ? barrier.arrivals.front().op : barrier.copies.front().op;
-      InFlightDiagnostic error =
-          first->emitError("expected a wait for the barrier, got none in the whole kernel");
-      noteAllocation(error, barrier);
-      error.attachNote() << (barrier.copies.empty()
-                                 ? "call tlx.barrier_wait, or leave the arrivals out"
-                                 : "call tlx.barrier_wait before the buffer is read");
-      return error;
-    }
+    if (!barrier.arrivals.empty())
+      emitRemark(RemarkKind::Analysis, barrier.arrivals.front().op, DEBUG_TYPE,
+                 "nothing waits for the barrier: the arrivals have no effect");
     return success();
+  }
+
+  static InFlightDiagnostic reportNoArrival(Barrier &barrier, ttng::WaitBarrierOp wait) {
+    InFlightDiagnostic error =
+        wait->emitError("expected an arrival at the barrier, got none in the whole kernel");
+    noteAllocation(error, barrier);
+    if (barrier.copies.empty()) {
+      error.attachNote() << "call tlx.barrier_arrive where the phase ends, or leave the wait out";
+    } else {
+      error.attachNote(barrier.copies.front().op->getLoc()) << "this copy brings bytes only";
+      error.attachNote() << "announce the bytes of the copies with tlx.barrier_expect_bytes, "
+                            "which arrives";
+    }
+    return error;
   }
 
   static LogicalResult checkCounts(Barrier &barrier) {
@@ -204,11 +232,14 @@ private:
     int64_t step = 0, total = 0;
     bool isOnce = true;
     for (const Arrival &arrival : barrier.arrivals) {
-      step = std::gcd(step, arrival.count);
+      step = std::gcd(step, arrival.isPerThread ? 1 : arrival.count);
       total += arrival.count;
       isOnce &= !isInLoop(arrival.op);
     }
-    if (barrier.count % step != 0) {
+    ttng::WaitBarrierOp wait = blockingWait(barrier);
+    // Too few for a phase, they do no harm to waits that pass.
+    bool isReached = wait || (mayBlock(barrier) && (!isOnce || total >= barrier.count));
+    if (isReached && barrier.count % step != 0) {
       InFlightDiagnostic error =
           barrier.allocation->emitError("expected arrivals that add up to the ")
           << barrier.count << " of the barrier, got only multiples of " << step;
@@ -217,7 +248,6 @@ private:
                             "replicas that arrive";
       return error;
     }
-    ttng::WaitBarrierOp wait = blockingWait(barrier);
     if (isOnce && wait && total < barrier.count) {
       InFlightDiagnostic error = wait->emitError("expected ")
                                  << barrier.count << " arrivals to complete the phase, got at most "
@@ -231,8 +261,9 @@ private:
     return success();
   }
 
-  /// Refuses more arrivals than a phase has from tasks that run side by side: the barrier then may
-  /// be a phase ahead before anybody has looked.
+  /// Refuses arrivals at one phase that complete the next one too, from tasks that run side by
+  /// side: who then looks for the first phase finds that the second has begun and ended, and waits
+  /// for ever.
   static LogicalResult checkConcurrent(Barrier &barrier) {
     if (barrier.isMerged || barrier.arrivals.empty())
       return success();
@@ -251,10 +282,14 @@ private:
       tasks.insert(task);
       total += arrival.count;
     }
-    bool isFirstPhase = llvm::all_of(
-        barrier.waits, [](ttng::WaitBarrierOp wait) { return constantOf(wait.getPhase()) == 0; });
+    bool isFirstPhase =
+        blockingWait(barrier) && llvm::all_of(barrier.waits, [](ttng::WaitBarrierOp wait) {
+          return constantOf(wait.getPhase()) == 0;
+        });
+    // An odd number of phases leaves the barrier where a wait for the first one passes.
+    int64_t phases = total / barrier.count;
     if (tasks.size() < 2 || tasks.size() != barrier.arrivals.size() || !isFirstPhase ||
-        total <= barrier.count)
+        phases == 0 || phases % 2 != 0)
       return success();
     InFlightDiagnostic error = barrier.allocation->emitError("expected at most ")
                                << barrier.count << " arrivals in the first phase, got " << total
@@ -265,28 +300,11 @@ private:
     return error;
   }
 
-  /// Returns whether anything that may wait stands before `op` in its block.
-  static bool waitsBefore(Operation *op) {
-    for (Operation &other : *op->getBlock()) {
-      if (&other == op)
-        return false;
-      bool waits = other
-                       .walk([](Operation *inner) {
-                         return isa<ttng::WaitBarrierOp, ttg::BarrierOp, LLVM::CallIntrinsicOp,
-                                    LLVM::InlineAsmOp, triton::CallOp>(inner)
-                                    ? WalkResult::interrupt()
-                                    : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-      if (waits)
-        return true;
-    }
-    return false;
-  }
-
   /// Compares announced bytes with those of the copies, block by block. What a block announces too
   /// much or too little, another one might make up for only if it errs in the other direction.
   static LogicalResult checkBytes(Barrier &barrier) {
+    if (!mayBlock(barrier))
+      return success();
     struct Sum {
       int64_t announced = 0, copied = 0;
       Operation *expect = nullptr, *copy = nullptr;

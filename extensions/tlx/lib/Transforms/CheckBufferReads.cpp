@@ -29,11 +29,16 @@ std::optional<int64_t> pendingsOf(Operation *op) {
   return std::nullopt;
 }
 
-/// Returns whether `op` may wait for something that is not understood here.
+/// Returns whether `op` may wait for something that is not understood here. By an atomic another
+/// task may say that it has waited.
 bool isOpaque(Operation *op) {
   return isa<tt::CallOp, tt::ElementwiseInlineAsmOp, LLVM::InlineAsmOp, LLVM::CallIntrinsicOp,
-             ttng::WaitBarrierOp, ttng::AsyncCopyMbarrierArriveOp>(op);
+             tt::AtomicRMWOp, tt::AtomicCASOp, ttng::WaitBarrierOp,
+             ttng::AsyncCopyMbarrierArriveOp>(op);
 }
+
+/// Returns whether `op` has a part in the groups of asynchronous copies.
+bool isAboutGroups(Operation *op) { return pendingsOf(op) || isa<ttg::AsyncCommitGroupOp>(op); }
 
 bool isRead(const ViewUse &use) {
   Operation *op = use.op();
@@ -109,12 +114,13 @@ private:
     return success();
   }
 
-  /// Returns the first op inside `op`, or `op` itself, that reads the slot of `copy` or may wait.
-  static Operation *firstEvent(Operation *op, const ViewUse &copy, ArrayRef<ViewUse> uses) {
+  /// Returns the first op inside `op`, or `op` itself, that reads the slot of `copy` or may wait,
+  /// with `isRelevant` for what waits that are understood are.
+  static Operation *firstEvent(Operation *op, const ViewUse &copy, ArrayRef<ViewUse> uses,
+                               llvm::function_ref<bool(Operation *)> isRelevant) {
     Operation *found = nullptr;
     op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-      bool isEvent = isOpaque(inner) || pendingsOf(inner) || isa<ttg::AsyncCommitGroupOp>(inner) ||
-                     readsSlot(inner, copy, uses);
+      bool isEvent = isOpaque(inner) || isRelevant(inner) || readsSlot(inner, copy, uses);
       if (isEvent)
         found = inner;
       return isEvent ? WalkResult::interrupt() : WalkResult::advance();
@@ -143,8 +149,8 @@ private:
 
   static LogicalResult checkBarriers(const ViewUse &copy, ArrayRef<ViewUse> uses) {
     for (Operation *op = copy.op()->getNextNode(); op; op = op->getNextNode()) {
-      Operation *event = firstEvent(op, copy, uses);
-      if (!event || isa<ttg::AsyncCommitGroupOp>(event) || pendingsOf(event))
+      Operation *event = firstEvent(op, copy, uses, [](Operation *) { return false; });
+      if (!event)
         continue;
       if (!readsSlot(event, copy, uses) || mayComeLater(event, op))
         return success();
@@ -168,7 +174,7 @@ private:
     int64_t groupsBehind = 0;
     Wait last;
     for (Operation *op = copy.op()->getNextNode(); op; op = op->getNextNode()) {
-      Operation *event = firstEvent(op, copy, uses);
+      Operation *event = firstEvent(op, copy, uses, isAboutGroups);
       if (!event)
         continue;
       if (readsSlot(event, copy, uses))

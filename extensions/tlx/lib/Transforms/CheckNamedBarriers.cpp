@@ -1,8 +1,10 @@
+#include "tritonext_tlx/IR/Dialect.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 #define DEBUG_TYPE "tlx-check-named-barriers"
@@ -43,18 +45,20 @@ public:
         error.attachNote(largest->getLoc()) << "one for each of these tasks";
       signalPassFailure();
     });
-    if (largest && failed(checkThreads()))
+    if (failed(checkThreads()))
       signalPassFailure();
+    getOperation().walk([](LLVM::CallIntrinsicOp op) { op->removeAttr(kernelWarpsName); });
   }
 
 private:
   struct Site {
     LLVM::CallIntrinsicOp op;
     bool isWait;
+    std::optional<int64_t> threads;
   };
 
-  /// Refuses barriers that want more threads than ever come. A thread that waits comes once in a
-  /// phase, and one that only arrives as often as it gets there.
+  static constexpr int64_t threadsPerWarp = 32;
+
   LogicalResult checkThreads() {
     llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Site>> barriers;
     bool isKnown = true;
@@ -62,37 +66,93 @@ private:
       if (!op.getIntrin().starts_with("llvm.nvvm.barrier.cta."))
         return;
       std::optional<int64_t> id = constantOf(op.getArgs()[0]);
-      std::optional<int64_t> threads =
+      std::optional<int64_t> count =
           op.getArgs().size() > 1 ? constantOf(op.getArgs()[1]) : std::nullopt;
-      isKnown &= id && threads;
-      if (id && threads)
-        barriers[{*id, *threads}].push_back({op, op.getIntrin().contains(".sync.")});
+      isKnown &= id && count;
+      if (!id || !count)
+        return;
+      std::optional<int64_t> warps;
+      // A function that is not inlined may be called by any task.
+      if (op->getParentOfType<FunctionOpInterface>().isPublic())
+        warps = warpsOf(op);
+      std::optional<int64_t> threads =
+          warps ? std::optional(*warps * threadsPerWarp) : std::nullopt;
+      barriers[{*id, *count}].push_back({op, op.getIntrin().contains(".sync."), threads});
     });
-    if (!isKnown)
-      return success();
     for (const auto &[barrier, sites] : barriers)
-      if (std::optional<int64_t> coming = threadsOf(sites); coming && *coming < barrier.second) {
-        InFlightDiagnostic error = sites.front().op->emitError("expected ")
-                                   << barrier.second << " threads to come to named barrier "
-                                   << barrier.first << ", got " << *coming
-                                   << " in all tasks that use it with that number";
-        for (const Site &site : ArrayRef(sites).drop_front())
-          error.attachNote(site.op->getLoc()) << "used here too";
-        error.attachNote() << "pass the threads of all tasks that wait or arrive, 32 for each warp";
+      if (failed(checkTasks(barrier.second, sites)) ||
+          (isKnown && failed(checkSum(barrier.first, barrier.second, sites))))
+        return failure();
+    return success();
+  }
+
+  /// Refuses barriers for fewer threads than one task brings: some of its warps would meet without
+  /// the others.
+  static LogicalResult checkTasks(int64_t count, ArrayRef<Site> sites) {
+    for (const Site &site : sites)
+      if (site.threads && *site.threads > count) {
+        InFlightDiagnostic error = site.op->emitError("expected a named barrier for at least ")
+                                   << *site.threads << " threads, those of the task, got " << count;
+        noteRemedy(error);
         return error;
       }
     return success();
   }
 
+  /// Refuses barriers that want more threads than ever come, or that get more than they want while
+  /// some wait: who is left over waits for ever.
+  static LogicalResult checkSum(int64_t id, int64_t count, ArrayRef<Site> sites) {
+    auto isWait = [](const Site &site) { return site.isWait && isAlwaysReached(site.op); };
+    const Site *wait = llvm::find_if(sites, isWait);
+    if (wait == sites.end())
+      return success();
+    std::optional<int64_t> coming = threadsOf(sites);
+    bool isShort = coming && *coming < count;
+    if (!isShort) {
+      coming = threadsAtOnce(sites);
+      if (!coming || *coming % count == 0)
+        return success();
+    }
+    InFlightDiagnostic error = wait->op->emitError("expected ")
+                               << count << " threads to come to named barrier " << id << ", got "
+                               << *coming << " in all tasks that use it with that number";
+    for (const Site &site : sites)
+      if (&site != wait)
+        error.attachNote(site.op->getLoc()) << "used here too";
+    noteRemedy(error);
+    return error;
+  }
+
+  static void noteRemedy(InFlightDiagnostic &error) {
+    error.attachNote() << "pass the threads of all tasks that wait or arrive, 32 for each warp";
+  }
+
+  /// Returns the most threads that come in one phase. A thread that waits comes once in a phase,
+  /// and one that only arrives as often as it gets there.
   static std::optional<int64_t> threadsOf(ArrayRef<Site> sites) {
     DenseSet<Region *> waiting;
     int64_t sum = 0;
     for (const Site &site : sites) {
-      std::optional<int64_t> warps = warpsOf(site.op);
-      if (!warps || (!site.isWait && isInLoop(site.op)))
+      if (!site.threads || (!site.isWait && isInLoop(site.op)))
         return std::nullopt;
       if (!site.isWait || waiting.insert(taskOf(site.op)).second)
-        sum += *warps * 32;
+        sum += *site.threads;
+    }
+    return sum;
+  }
+
+  /// Returns the threads that come when each task comes once and for all, in whatever order.
+  static std::optional<int64_t> threadsAtOnce(ArrayRef<Site> sites) {
+    DenseSet<Region *> tasks;
+    int64_t sum = 0;
+    auto block = sites.front().op->getParentOfType<ttg::WarpSpecializeOp>();
+    for (const Site &site : sites) {
+      Region *task = taskOf(site.op);
+      if (!site.threads || !block || site.op->getParentRegion() != task ||
+          site.op->getParentOfType<ttg::WarpSpecializeOp>() != block || isInLoop(site.op) ||
+          waitsBefore(site.op) || !tasks.insert(task).second)
+        return std::nullopt;
+      sum += *site.threads;
     }
     return sum;
   }

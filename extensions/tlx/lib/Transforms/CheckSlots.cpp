@@ -1,16 +1,14 @@
-#include "tritonext_tlx/IR/Dialect.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
+#include "triton/Dialect/Triton/IR/Dialect.h"
 
 #define DEBUG_TYPE "tlx-check-slots"
 
 using namespace mlir;
 namespace ttg = mlir::triton::gpu;
-namespace ttng = mlir::triton::nvidia_gpu;
 
 namespace tritonext::tlx {
 
@@ -54,18 +52,14 @@ std::optional<Range> numbersOf(ttg::MemDescIndexOp view) {
   return counter;
 }
 
-/// Returns whether `op` may do nothing although it is reached.
+/// Returns whether `op` may do nothing to a view although it is reached: it has a condition, is
+/// code that may have one, or only passes the view on.
 bool isConditional(Operation *op) {
-  Value condition;
-  if (auto wait = dyn_cast<ttng::WaitBarrierOp>(op))
-    condition = wait.getPred();
-  else if (auto arrive = dyn_cast<ttng::ArriveBarrierOp>(op))
-    condition = arrive.getPred();
-  else if (auto expect = dyn_cast<ttng::BarrierExpectOp>(op))
-    condition = expect.getPred();
-  else if (auto copy = dyn_cast<AsyncDescriptorLoadOp>(op))
-    condition = copy.getPred();
-  return !isAlways(condition);
+  return op->hasTrait<OpTrait::IsTerminator>() || op->getNumRegions() != 0 ||
+         isa<triton::CallOp, UnrealizedConversionCastOp>(op) ||
+         llvm::any_of(op->getOperands(), [](Value operand) {
+           return operand.getType().isInteger(1) && !isAlways(operand);
+         });
 }
 
 /// Returns whether the slot of `view` is accessed each time that it is taken. One that only a

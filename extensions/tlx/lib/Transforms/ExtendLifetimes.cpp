@@ -1,3 +1,4 @@
+#include "tritonext_tlx/IR/Dialect.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
@@ -45,6 +46,28 @@ SmallVector<Value> buffersOf(LLVM::InlineAsmOp assembly) {
       if (auto cast = extract.getContainer().getDefiningOp<UnrealizedConversionCastOp>())
         if (isa<ttg::MemDescType>(cast.getOperand(0).getType()))
           buffers.push_back(cast.getOperand(0));
+  return buffers;
+}
+
+/// Returns the buffers that a piece of inline assembly, which gets an address in them, accesses in
+/// other blocks of the cluster. Those run the same code, so others access them here.
+SmallVector<Value> sharedBuffersOf(LLVM::InlineAsmOp assembly) {
+  SmallVector<Value> buffers;
+  if (!assembly.getAsmString().contains("mapa.shared::cluster") &&
+      !assembly.getAsmString().contains("multicast::cluster"))
+    return buffers;
+  DenseSet<Operation *> seen;
+  SmallVector<Value> work(assembly.getOperands());
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op);
+        cast && isa<ttg::MemDescType>(cast.getOperand(0).getType()))
+      buffers.push_back(cast.getOperand(0));
+    else if (isa<LLVM::ExtractValueOp, LLVM::GEPOp>(op))
+      work.push_back(op->getOperand(0));
+  }
   return buffers;
 }
 
@@ -123,11 +146,14 @@ public:
 
   void runOnOperation() override {
     SmallVector<Work> works;
+    SmallVector<Value> sharedBuffers;
     getOperation().walk([&](Operation *op) {
       if (std::optional<Work> work = workOf(op))
         works.push_back(std::move(*work));
+      if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op))
+        sharedBuffers.append(sharedBuffersOf(assembly));
     });
-    if (works.empty())
+    if (works.empty() && sharedBuffers.empty())
       return;
     std::unique_ptr<DataFlowSolver> solver = createDataFlowSolver();
     auto *aliases = solver->load<SharedMemoryAliasAnalysis>();
@@ -146,9 +172,16 @@ public:
         for (ttg::LocalAllocOp allocation : allocationsOf(buffer, *aliases))
           worksOf[allocation].push_back(&work);
 
+    DenseSet<Operation *> shared;
+    for (Value buffer : sharedBuffers)
+      for (ttg::LocalAllocOp allocation : allocationsOf(buffer, *aliases))
+        shared.insert(allocation);
+
+    for (Operation *allocation : shared)
+      begin(cast<ttg::LocalAllocOp>(allocation));
     for (auto &[allocation, ops] : users)
       if (failed(extend(cast<ttg::LocalAllocOp>(allocation), worksOf.lookup(allocation), ops,
-                        *aliases)))
+                        shared.contains(allocation), *aliases)))
         return signalPassFailure();
   }
 
@@ -226,12 +259,44 @@ private:
     partitions.getExplicitCapturesMutable().append(buffer);
   }
 
+  /// Lets the life of a buffer that other blocks access begin where the blocks last met, or with
+  /// the kernel: how far the others are is not known.
+  static void begin(ttg::LocalAllocOp allocation) {
+    if (allocation.getSrc())
+      return;
+    while (!isa<FunctionOpInterface>(allocation->getParentOp()))
+      hoist(allocation);
+    Block &entry = allocation->getParentRegion()->front();
+    Operation *met = nullptr;
+    for (Operation &op : entry) {
+      if (&op == allocation)
+        break;
+      // Barriers are initialised before the blocks meet.
+      if (isa<ClusterBarrierOp>(op))
+        met = &op;
+    }
+    if (allocation->getBlock() == &entry && met)
+      allocation->moveAfter(met);
+    else
+      allocation->moveBefore(&entry, entry.begin());
+  }
+
+  /// Returns where blocks meet behind the last use of a buffer that others access, or null.
+  static Operation *meetingBehind(ttg::LocalAllocOp allocation, ArrayRef<Operation *> users) {
+    Operation *last = lastOf(allocation->getBlock(), users, allocation);
+    for (Operation *op = last; op; op = op->getNextNode())
+      if (isa<ClusterBarrierOp>(op))
+        return op;
+    return nullptr;
+  }
+
   /// Whether `a` comes before `b`; the end of a block, which is null, comes last.
   static bool isBefore(Operation *a, Operation *b) { return a && (!b || a->isBeforeInBlock(b)); }
 
   static LogicalResult extend(ttg::LocalAllocOp allocation, ArrayRef<const Work *> works,
-                              ArrayRef<Operation *> users, SharedMemoryAliasAnalysis &aliases) {
-    if (works.empty())
+                              ArrayRef<Operation *> users, bool isShared,
+                              SharedMemoryAliasAnalysis &aliases) {
+    if (works.empty() && !isShared)
       return success();
     auto function = allocation->getParentOfType<FunctionOpInterface>();
     SmallVector<Operation *> ends;
@@ -251,6 +316,9 @@ private:
     };
     while (!allocation.getSrc() && llvm::any_of(ends, isEndOutside))
       hoist(allocation);
+
+    if (isShared)
+      ends.push_back(meetingBehind(allocation, users));
 
     Block *block = allocation->getBlock();
     Operation *last = lastOf(block, users, allocation), *end = lastOf(block, ends, allocation);

@@ -9,7 +9,7 @@ from triton.language.core import base_value
 
 from .definition import constant, integer, refuse, scalar
 
-__all__ = ["bounded", "choice", "coordinates", "number", "predicate", "unsupported"]
+__all__ = ["bounded", "broadcast", "choice", "coordinates", "masked", "number", "predicate", "unsupported"]
 
 
 def bounded(name: str, argument: str, value: Any, least: int, most: int, multiple: int = 1) -> int:
@@ -65,6 +65,47 @@ def number(name: str, argument: str, value: Any, semantic: Any) -> tl.tensor:
         found = f"a value of type {given.type}" if isinstance(given, base_value) else repr(given)
         raise refuse(name, "an argument is no number", argument, expected="a number or a tensor", found=found)
     return semantic.to_tensor(given)
+
+
+def broadcast(name: str, argument: str, value: tl.tensor, shape: list[int], semantic: Any) -> tl.tensor:
+    """Return a tensor in another shape, of which each size is that of the tensor, or 1 there.
+
+    Raises:
+        UserError: It does not fit into the shape.
+    """
+    if _common(shape, _sizes(value)) != shape:
+        expected = f"{tuple(shape)}, or 1 for a size"
+        raise refuse(name, "the shapes differ", argument, expected=expected, found=tuple(_sizes(value)))
+    while value.type.is_block() and len(value.shape) < len(shape):
+        value = semantic.expand_dims(value, 0)
+    return semantic.broadcast_impl_shape(value, shape)
+
+
+def masked(name: str, value: tl.tensor, mask: Any, semantic: Any) -> tuple[tl.tensor, tl.tensor | None]:
+    """Return a tensor and the mask that chooses from it in one shape; a mask of None stays.
+
+    Raises:
+        UserError: The mask has no booleans, or the shapes do not fit together.
+    """
+    chosen = constant(mask)
+    if chosen is None:
+        return value, None
+    chosen = number(name, "mask", chosen, semantic)
+    if not chosen.dtype.is_int1():
+        raise refuse(name, "the mask is no tensor of booleans", "mask", expected=tl.int1, found=chosen.dtype)
+    shape = _common(_sizes(value), _sizes(chosen)) or _sizes(value)
+    return broadcast(name, "mask", value, shape, semantic), broadcast(name, "mask", chosen, shape, semantic)
+
+
+def _sizes(value: tl.tensor) -> list[int]:
+    return [int(size) for size in value.shape]
+
+
+def _common(one: list[int], other: list[int]) -> list[int] | None:
+    """Return the shape that two have together, or None."""
+    rank = max(len(one), len(other))
+    pairs = list(zip([1] * (rank - len(one)) + one, [1] * (rank - len(other)) + other, strict=True))
+    return [max(pair) for pair in pairs] if all(1 in pair or pair[0] == pair[1] for pair in pairs) else None
 
 
 def coordinates(name: str, value: Any, rank: int, semantic: Any) -> list[Any]:

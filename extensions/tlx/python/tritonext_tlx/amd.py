@@ -9,7 +9,7 @@ from triton.language.core import base_value
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded, choice, number
+from ._arguments import bounded, broadcast, choice, masked, number
 from .definition import AMD, AMD_ASYNC, constant, op, refuse, tensor
 from .types import async_token, buffered_tensor, require_buffer
 
@@ -32,13 +32,7 @@ def _place(name: str, ptr: Any, offsets: Any, mask: Any, semantic: Any) -> tuple
     if places.dtype not in (tl.int32, tl.uint32):
         hint = "add larger offsets to the pointer"
         raise refuse(name, "offsets have 32 bits", "offsets", expected=tl.int32, found=places.dtype, hint=hint)
-    chosen = constant(mask)
-    if chosen is None:
-        return places, None
-    places, chosen = semantic.broadcast_impl_value(places, number(name, "mask", chosen, semantic))
-    if not chosen.dtype.is_int1():
-        raise refuse(name, "the mask is no tensor of booleans", "mask", expected=tl.int1, found=chosen.dtype)
-    return places, chosen
+    return masked(name, places, mask, semantic)
 
 
 def _other(name: str, ptr: tl.tensor, places: tl.tensor, mask: Any, other: Any, semantic: Any) -> Any:
@@ -48,7 +42,7 @@ def _other(name: str, ptr: tl.tensor, places: tl.tensor, mask: Any, other: Any, 
             raise refuse(name, "there is no mask that leaves anything out", "other", expected=None, hint="pass a mask")
         return None
     value = semantic.cast(number(name, "other", 0 if value is None else value, semantic), ptr.dtype.element_ty)
-    return semantic.broadcast_impl_shape(value, places.shape)
+    return broadcast(name, "other", value, [int(size) for size in places.shape], semantic)
 
 
 def _handle(builder: Any, value: Any) -> Any:

@@ -300,7 +300,8 @@ def _named_barrier(name: str, kind: int, bar: Any, arrive_count: Any, semantic: 
     number = bounded(name, "bar", bar, 0, 15)
     count = bounded(name, "arrive_count", arrive_count, 32, 1024, 32)
     builder = semantic.builder
-    builder.create_tlx_named_barrier([builder.get_int32(value) for value in (kind, number, count)])
+    facts = (kind, number, count, builder.options.num_warps)
+    builder.create_tlx_named_barrier([builder.get_int32(value) for value in facts])
 
 
 @op(targets=NVIDIA)

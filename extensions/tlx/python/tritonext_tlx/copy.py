@@ -11,7 +11,7 @@ from triton.language.core import tensor_descriptor_base
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded, choice, number, unsupported
+from ._arguments import bounded, broadcast, choice, masked, number, unsupported
 from .barrier import require_barrier
 from .definition import AMD, ASYNC_COPY, NVIDIA, NVIDIA_TMA, constant, integer, op, refuse, scalar, target_of, tensor
 from .types import async_token, buffered_tensor, require_buffer
@@ -66,6 +66,9 @@ def async_load(
     With ``bulk`` one thread starts one copy (PTX ISA, cp.async.bulk), which belongs to no group: it brings its bytes to
     ``barrier``, which :func:`barrier_expect_bytes` told of them.
 
+    A thread copies 4 bytes or more, of elements that follow one another in memory. Where a slot has fewer for each, not
+    all threads copy.
+
     Args:
         src: Tensor of pointers, of the shape of the slot; for a bulk copy one pointer, divisible by 16.
         result: One slot.
@@ -114,11 +117,8 @@ def async_load(
     element = pointers.dtype.element_ty
     if element != kind.element_ty:
         raise refuse(name, "the types of the elements differ", "src", expected=kind.element_ty, found=element)
-    mask, other = constant(mask), constant(other)
-    if mask is not None:
-        pointers, mask = _semantic.broadcast_impl_value(pointers, number(name, "mask", mask, _semantic))
-        if not mask.dtype.is_int1():
-            raise refuse(name, "the mask is no tensor of booleans", "mask", expected="tl.int1", found=mask.dtype)
+    other = constant(other)
+    pointers, mask = masked(name, pointers, mask, _semantic)
     found = [int(size) for size in pointers.shape]
     if found != kind.shape:
         raise refuse(name, "the shapes differ", "src", expected=tuple(kind.shape), found=tuple(found))
@@ -224,7 +224,7 @@ def _fill(name: str, mask: Any, other: Any, pointers: tl.tensor, semantic: Any) 
     # Without a value, lanes that copy nothing leave what was there.
     element = pointers.dtype.element_ty
     value = semantic.cast(number(name, "other", 0 if zero else other, semantic), element)
-    return semantic.broadcast_impl_shape(value, pointers.shape)
+    return broadcast(name, "other", value, [int(size) for size in pointers.shape], semantic)
 
 
 def _cache_policy(name: str, cache_modifier: Any, eviction_policy: Any, semantic: Any) -> Any:
@@ -339,8 +339,7 @@ def prefetch(pointer: Any, level: Any = "L2", mask: Any = None, tensormap: Any =
     cache = constant(level)
     if isinstance(cache, tl.core.base_value) or cache not in ("L1", "L2"):
         raise refuse(name, "an argument has an unknown value", "level", expected="'L1', 'L2'", found=repr(cache))
-    chosen = constant(mask)
-    chosen = number(name, "mask", True if chosen is None else chosen, _semantic)
+    pointers, chosen = masked(name, pointers, True if constant(mask) is None else mask, _semantic)
     tl.inline_asm_elementwise(
         _PREFETCH.replace("LEVEL", cache),
         "=r,l,r",

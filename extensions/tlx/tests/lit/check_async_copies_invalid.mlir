@@ -53,10 +53,25 @@ tt.func @modifier(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !ttg.memdes
 #shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
-tt.func @small(%p: tensor<128x!tt.ptr<f16>, #blocked>, %b: !ttg.memdesc<128xf16, #shared, #smem, mutable>) {
-  // expected-error @below {{expected at least 512 bytes to copy, 4 for each thread, got 256}}
-  // expected-note @below {{copy into a larger slot, run fewer warps, or fill the slot with tl.load and tlx.local_store}}
-  %t = ttg.async_copy_global_to_local %p, %b : tensor<128x!tt.ptr<f16>, #blocked> -> <128xf16, #shared, #smem, mutable>
+tt.func @small(%p: tensor<1x!tt.ptr<f16>, #blocked>, %b: !ttg.memdesc<1xf16, #shared, #smem, mutable>) {
+  // expected-error @below {{expected at least 4 bytes to copy, 4 for each thread that copies, got 2}}
+  // expected-note @below {{copy into a larger slot, or fill the slot with tl.load and tlx.local_store}}
+  %t = ttg.async_copy_global_to_local %p, %b : tensor<1x!tt.ptr<f16>, #blocked> -> <1xf16, #shared, #smem, mutable>
+  tt.return
+}
+}
+
+// -----
+
+// A warp of AMD copies at once.
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "hip:gfx950", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @row(%p: tensor<32x!tt.ptr<f32>, #blocked>, %b: !ttg.memdesc<32xf32, #shared, #smem, mutable>) {
+  // expected-error @below {{expected at least 256 bytes to copy, 4 for each thread that copies, got 128}}
+  // expected-note @below {{copy into a larger slot, or fill the slot with tl.load and tlx.local_store}}
+  %t = ttg.async_copy_global_to_local %p, %b : tensor<32x!tt.ptr<f32>, #blocked> -> <32xf32, #shared, #smem, mutable>
   tt.return
 }
 }

@@ -1,4 +1,9 @@
-// RUN: %opt %s --pass tlx-check-barriers | FileCheck %s
+// RUN: %opt %s --pass tlx-check-barriers --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: FileCheck %s --input-file=%t
+
+// REMARK: nothing waits for the barrier: the arrivals have no effect
+// REMARK: nothing arrives at the barrier: a wait for its first phase does not return
+// REMARK: nothing arrives at the barrier: a wait for its first phase does not return
 
 // CHECK-LABEL: @ring
 // CHECK: ttng.wait_barrier
@@ -158,6 +163,154 @@ tt.func @apart() {
     ttg.warp_yield
   }
   partition0(%b: !ttg.memdesc<1xi64, #bar, #smem, mutable>) num_warps(4) {
+    ttng.arrive_barrier %b, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    ttg.warp_return
+  } : (!ttg.memdesc<1xi64, #bar, #smem, mutable>) -> ()
+  tt.return
+}
+
+// -----
+
+// A ring whose steps are no more than its slots: nobody has to wait for a slot to be free.
+// CHECK-LABEL: @steps_for_each_slot
+// CHECK-COUNT-2: ttng.arrive_barrier
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @steps_for_each_slot() {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.arrive_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.arrive_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// -----
+
+// The first waits find the phase before the first one, and no more may come.
+// CHECK-LABEL: @waits_that_pass
+// CHECK: ttng.wait_barrier
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @waits_that_pass(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %use = arith.divui %i, %c1 : i32
+    %parity = arith.andi %use, %c1 : i32
+    %other = arith.xori %parity, %c1 : i32
+    ttng.wait_barrier %b0, %other : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  tt.return
+}
+
+// -----
+
+// No run may get there.
+// CHECK-LABEL: @behind_a_condition
+// CHECK: ttng.wait_barrier
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @behind_a_condition(%p: i1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.if %p {
+    ttng.wait_barrier %b0, %c0 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  tt.return
+}
+
+// -----
+
+// What never happens is neither a wait nor an arrival nor a copy.
+// CHECK-LABEL: @never
+// CHECK: ttng.barrier_expect
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @never(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %false = arith.constant false
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.barrier_expect %b0, 4096, %false : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.async_descriptor_load %desc[%c0, %c0] %tile, %b0, %false : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #tile, #smem, mutable>, !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.arrive_barrier %b0, 1, %false : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %b0, %c0, %false : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// -----
+
+// Too few arrivals for a phase that nobody waits for, and too many bytes.
+// CHECK-LABEL: @unfinished
+// CHECK: ttng.barrier_expect
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @unfinished(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 3 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.arrive_barrier %b0, 2 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %b0, %c1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  %cs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %one = ttg.memdesc_index %cs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %one, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.barrier_expect %one, 4096, %true : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %one, %c1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// -----
+
+// Two of three tasks end the phase.
+// CHECK-LABEL: @quorum
+// CHECK-COUNT-3: ttng.arrive_barrier
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @quorum() {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 2 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttg.warp_specialize(%b0)
+  default {
+    ttng.wait_barrier %b0, %c0 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    ttg.warp_yield
+  }
+  partition0(%b: !ttg.memdesc<1xi64, #bar, #smem, mutable>) num_warps(4) {
+    ttng.arrive_barrier %b, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    ttg.warp_return
+  }
+  partition1(%b: !ttg.memdesc<1xi64, #bar, #smem, mutable>) num_warps(4) {
+    ttng.arrive_barrier %b, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    ttg.warp_return
+  }
+  partition2(%b: !ttg.memdesc<1xi64, #bar, #smem, mutable>) num_warps(4) {
     ttng.arrive_barrier %b, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
     ttg.warp_return
   } : (!ttg.memdesc<1xi64, #bar, #smem, mutable>) -> ()

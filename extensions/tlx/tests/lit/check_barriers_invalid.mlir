@@ -3,7 +3,7 @@
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @nobody_arrives() {
+tt.func public @nobody_arrives() {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -22,7 +22,7 @@ tt.func @nobody_arrives() {
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @bytes_only(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
+tt.func public @bytes_only(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -43,26 +43,7 @@ tt.func @bytes_only(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64x
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @nobody_waits() {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %true = arith.constant true
-  // expected-note @below {{the barrier is made here}}
-  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
-  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
-  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
-  // expected-error @below {{expected a wait for the barrier, got none in the whole kernel}}
-  // expected-note @below {{call tlx.barrier_wait, or leave the arrivals out}}
-  ttng.arrive_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
-  tt.return
-}
-
-// -----
-
-#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
-#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
-#smem = #ttg.shared_memory
-tt.func @copy_without_a_wait(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
+tt.func public @copy_without_a_wait(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -82,7 +63,7 @@ tt.func @copy_without_a_wait(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memde
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @steps() {
+tt.func public @steps() {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -102,7 +83,7 @@ tt.func @steps() {
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @too_few() {
+tt.func public @too_few() {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -123,7 +104,7 @@ tt.func @too_few() {
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @side_by_side() {
+tt.func public @side_by_side() {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -155,7 +136,7 @@ tt.func @side_by_side() {
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @bytes(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
+tt.func public @bytes(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, #tile, #smem, mutable>) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -178,7 +159,7 @@ tt.func @bytes(%desc: !tt.tensordesc<64x64xf16>, %tile: !ttg.memdesc<64x64xf16, 
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
-tt.func @one_of_two() {
+tt.func public @one_of_two() {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -193,5 +174,53 @@ tt.func @one_of_two() {
   // expected-error @below {{expected an arrival at the barrier, got none in the whole kernel}}
   // expected-note @below {{call tlx.barrier_arrive where the phase ends, or leave the wait out}}
   ttng.wait_barrier %b1, %c0 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// -----
+
+// The first iteration waits for the first phase.
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @in_a_loop(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  // expected-note @below {{the barrier is made here}}
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %use = arith.divui %i, %c1 : i32
+    %parity = arith.andi %use, %c1 : i32
+    // expected-error @below {{expected an arrival at the barrier, got none in the whole kernel}}
+    // expected-note @below {{call tlx.barrier_arrive where the phase ends, or leave the wait out}}
+    ttng.wait_barrier %b0, %parity : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  tt.return
+}
+
+// -----
+
+// Its phase is carried.
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func public @carried(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  // expected-note @below {{the barrier is made here}}
+  %bs = ttg.local_alloc : () -> !ttg.memdesc<1x1xi64, #bar, #smem, mutable>
+  %b0 = ttg.memdesc_index %bs[%c0] : !ttg.memdesc<1x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %b0, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.for %i = %c0 to %n step %c1 iter_args(%phase = %c0) -> i32 : i32 {
+    // expected-error @below {{expected an arrival at the barrier, got none in the whole kernel}}
+    // expected-note @below {{call tlx.barrier_arrive where the phase ends, or leave the wait out}}
+    ttng.wait_barrier %b0, %phase : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    %next = arith.xori %phase, %c1 : i32
+    scf.yield %next : i32
+  }
   tt.return
 }

@@ -126,3 +126,52 @@ tt.func @later(%p: tensor<128x!tt.ptr<f32>, #blocked>, %n: i32) {
   tt.return
 }
 }
+
+// -----
+
+// A group of other copies is closed before the wait.
+// CHECK-LABEL: @group_between
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @group_between(%desc: !tt.tensordesc<64x64xf16>, %b0: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %p: i1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<1x64x64xf16, #tile, #smem, mutable>
+  %tile = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<1x64x64xf16, #tile, #smem, mutable> -> !ttg.memdesc<64x64xf16, #tile, #smem, mutable>
+  tlx.async_descriptor_load %desc[%c0, %c0] %tile, %b0, %true : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #tile, #smem, mutable>, !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.if %p {
+    %g = ttg.async_commit_group
+    ttng.wait_barrier %b0, %c0 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  %l = ttg.local_load %tile : !ttg.memdesc<64x64xf16, #tile, #smem, mutable> -> tensor<64x64xf16, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// By the atomic another task may say that it has waited.
+// CHECK-LABEL: @told_by_another
+// CHECK: ttg.local_load
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#tile = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @told_by_another(%desc: !tt.tensordesc<64x64xf16>, %b0: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %flag: !tt.ptr<i32>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %ring = ttg.local_alloc : () -> !ttg.memdesc<1x64x64xf16, #tile, #smem, mutable>
+  %tile = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<1x64x64xf16, #tile, #smem, mutable> -> !ttg.memdesc<64x64xf16, #tile, #smem, mutable>
+  tlx.async_descriptor_load %desc[%c0, %c0] %tile, %b0, %true : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #tile, #smem, mutable>, !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  %seen = tt.atomic_cas acquire, gpu, %flag, %c0, %c1 : (!tt.ptr<i32>, i32, i32) -> i32
+  %l = ttg.local_load %tile : !ttg.memdesc<64x64xf16, #tile, #smem, mutable> -> tensor<64x64xf16, #blocked>
+  tt.return
+}
+}

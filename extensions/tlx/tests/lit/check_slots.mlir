@@ -82,3 +82,29 @@ tt.func @unused(%ring: !ttg.memdesc<3x1xi64, #bar, #smem, mutable>, %n: i32) {
   }
   tt.return
 }
+
+// -----
+
+// Carried into an iteration that does not come, given to a function, and behind a condition.
+// CHECK-LABEL: @passed_on
+// CHECK-COUNT-4: ttg.memdesc_index
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+tt.func @passed_on(%ring: !ttg.memdesc<3x1xi64, #bar, #smem, mutable>, %p: i1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c3 = arith.constant 3 : i32
+  %first = ttg.memdesc_index %ring[%c0] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  %last = scf.for %i = %c0 to %c3 step %c1 iter_args(%b = %first) -> !ttg.memdesc<1xi64, #bar, #smem, mutable> : i32 {
+    ttng.wait_barrier %b, %c0 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    %ahead = arith.addi %i, %c1 : i32
+    %next = ttg.memdesc_index %ring[%ahead] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+    scf.yield %next : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  %outside = ttg.memdesc_index %ring[%c3] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.call @other(%outside) : (!ttg.memdesc<1xi64, #bar, #smem, mutable>) -> ()
+  %again = ttg.memdesc_index %ring[%c3] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.remote_arrive %again of %c0, %p : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+tt.func private @other(!ttg.memdesc<1xi64, #bar, #smem, mutable>)

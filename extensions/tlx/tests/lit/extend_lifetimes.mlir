@@ -210,6 +210,7 @@ tt.func public @early(%desc: !tt.tensordesc<64x64xf16, #wide>, %n: i32, %p: i1) 
 
 #wide = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#rows = #ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
 #tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
@@ -251,4 +252,39 @@ tt.func public @pair(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, m
   tt.return
 }
 
+
+// What other blocks access lives between the meetings of the cluster, or with the kernel.
+// CHECK-LABEL: @shared_with_others
+// CHECK: tlx.cluster_barrier
+// CHECK-NEXT: ttg.local_alloc : () -> !ttg.memdesc<32x64xf16
+// CHECK: tlx.cluster_barrier
+// CHECK-DAG: ttg.local_dealloc %{{.*}} : !ttg.memdesc<32x64xf16
+// CHECK-DAG: ttg.local_alloc : () -> !ttg.memdesc<64x64xf16
+// CHECK: scf.for
+// CHECK: }
+// CHECK-NEXT: ttg.local_dealloc %{{.*}} : !ttg.memdesc<64x64xf16
+// CHECK-NEXT: tt.return
+tt.func public @shared_with_others(%rank: i32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = arith.constant dense<1.0> : tensor<64x64xf16, #rows>
+  tlx.cluster_barrier
+  %z = arith.constant dense<1.0> : tensor<32x64xf16, #rows>
+  %b = ttg.local_alloc : () -> !ttg.memdesc<32x64xf16, #wide, #smem, mutable>
+  ttg.local_store %z, %b : tensor<32x64xf16, #rows> -> !ttg.memdesc<32x64xf16, #wide, #smem, mutable>
+  %bs = builtin.unrealized_conversion_cast %b : !ttg.memdesc<32x64xf16, #wide, #smem, mutable> to !llvm.struct<(ptr<3>, i32, i32)>
+  %bp = llvm.extractvalue %bs[0] : !llvm.struct<(ptr<3>, i32, i32)>
+  %bo = llvm.getelementptr %bp[%n] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+  llvm.inline_asm has_side_effects "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0];", "r" %bo : (!llvm.ptr<3>) -> ()
+  tlx.cluster_barrier
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %a = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+    ttg.local_store %x, %a : tensor<64x64xf16, #rows> -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+    %as = builtin.unrealized_conversion_cast %a : !ttg.memdesc<64x64xf16, #wide, #smem, mutable> to !llvm.struct<(ptr<3>, i32, i32)>
+    %ap = llvm.extractvalue %as[0] : !llvm.struct<(ptr<3>, i32, i32)>
+    %remote = llvm.inline_asm "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r" %ap, %rank : (!llvm.ptr<3>, i32) -> i32
+    llvm.inline_asm has_side_effects "ld.shared::cluster.b32 $0, [$1];", "r" %remote : (i32) -> ()
+  }
+  tt.return
+}
 }

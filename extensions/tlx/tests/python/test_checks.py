@@ -3,6 +3,7 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
 import triton
 import triton.language as tl
@@ -100,6 +101,23 @@ def never_freed(desc, y, n):
                 tlx.barrier_wait(empty[slot], phase ^ 1)
                 tlx.barrier_expect_bytes(full[slot], 8192)
                 tlx.async_descriptor_load(desc, tiles[slot], [i * 64, 0], full[slot])
+
+
+@triton.jit
+def never_filled(desc, y, n):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    full = tlx.alloc_barriers(2)
+    for i in range(n):
+        slot, phase = tlx.get_bufidx_phase(i, 2)
+        tlx.barrier_wait(full[slot], phase)
+        tl.store(y + i * 4096 + o, tlx.local_load(tiles[slot]))
+
+
+@triton.jit
+def alone(x, y, n, THREADS: tl.constexpr):
+    tlx.named_barrier_wait(9, THREADS)
+    tl.store(x, 1.0)
 
 
 @triton.jit
@@ -230,22 +248,6 @@ def line_of(kernel, text):
             "call tlx.barrier_arrive where the phase ends",
         ),
         (
-            never_freed,
-            DESCRIPTOR,
-            {},
-            "tlx.barrier_wait(empty[slot], phase ^ 1)",
-            "expected an arrival at the barrier, got none in the whole kernel",
-            "call tlx.barrier_arrive where the phase ends",
-        ),
-        (
-            arrivals,
-            POINTERS,
-            {"COUNT": 1, "REPLICAS": 1, "ARRIVE": 1, "WAIT": False},
-            "tlx.barrier_arrive(done[0], ARRIVE)",
-            "expected a wait for the barrier, got none in the whole kernel",
-            "call tlx.barrier_wait, or leave the arrivals out",
-        ),
-        (
             arrivals,
             POINTERS,
             {"COUNT": 3, "REPLICAS": 2, "ARRIVE": 1, "WAIT": True},
@@ -278,6 +280,46 @@ def line_of(kernel, text):
             "pass the threads of all tasks that wait or arrive",
         ),
         (
+            named,
+            POINTERS,
+            {"THREADS": 128},
+            "tlx.named_barrier_wait(9, THREADS)",
+            "expected 128 threads to come to named barrier 9, got 192 in all tasks that use it with that number",
+            "pass the threads of all tasks that wait or arrive",
+        ),
+        (
+            named,
+            POINTERS,
+            {"THREADS": 64},
+            "tlx.named_barrier_wait(9, THREADS)",
+            "expected a named barrier for at least 128 threads, those of the task, got 64",
+            "pass the threads of all tasks that wait or arrive",
+        ),
+        (
+            alone,
+            POINTERS,
+            {"THREADS": 96},
+            "tlx.named_barrier_wait(9, THREADS)",
+            "expected a named barrier for at least 128 threads, those of the task, got 96",
+            "pass the threads of all tasks that wait or arrive",
+        ),
+        (
+            alone,
+            POINTERS,
+            {"THREADS": 160},
+            "tlx.named_barrier_wait(9, THREADS)",
+            "expected 160 threads to come to named barrier 9, got 128 in all tasks that use it with that number",
+            "pass the threads of all tasks that wait or arrive",
+        ),
+        (
+            never_filled,
+            DESCRIPTOR,
+            {},
+            "tlx.barrier_wait(full[slot], phase)",
+            "expected an arrival at the barrier, got none in the whole kernel",
+            "call tlx.barrier_arrive where the phase ends",
+        ),
+        (
             large,
             POINTERS,
             {"SLOTS": 8},
@@ -301,6 +343,10 @@ def test_mistake_is_an_error_at_its_line(refused_by_pass, kernel, signature, con
         (arrivals, POINTERS, {"COUNT": 2, "REPLICAS": 2, "ARRIVE": 1, "WAIT": True}),
         (arrivals, POINTERS, {"COUNT": 4, "REPLICAS": 2, "ARRIVE": 2, "WAIT": True}),
         (named, POINTERS, {"THREADS": 192}),
+        (alone, POINTERS, {"THREADS": 128}),
+        (never_freed, DESCRIPTOR, {}),
+        (arrivals, POINTERS, {"COUNT": 1, "REPLICAS": 1, "ARRIVE": 1, "WAIT": False}),
+        (arrivals, POINTERS, {"COUNT": 2, "REPLICAS": 3, "ARRIVE": 1, "WAIT": True}),
         (large, POINTERS, {"SLOTS": 6}),
         (greedy, POINTERS, {"REGISTERS": 232}),
     ],
@@ -397,6 +443,86 @@ def test_reads_of_later_iterations(compiled):
 
 
 @triton.jit
+def unrolled(desc, y, n, STEPS: tl.constexpr, STAGES: tl.constexpr):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tiles = tlx.local_alloc((64, 64), tl.float16, STAGES)
+    full = tlx.alloc_barriers(STAGES)
+    empty = tlx.alloc_barriers(STAGES)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in tl.static_range(STEPS):
+                tlx.barrier_wait(full[i % STAGES], (i // STAGES) % 2)
+                tl.store(y + i * 4096 + o, tlx.local_load(tiles[i % STAGES]))
+                tlx.barrier_arrive(empty[i % STAGES])
+        with tlx.async_task(num_warps=1):
+            for i in tl.static_range(STEPS):
+                if i >= STAGES:
+                    tlx.barrier_wait(empty[i % STAGES], (i // STAGES - 1) % 2)
+                tlx.barrier_expect_bytes(full[i % STAGES], 8192)
+                tlx.async_descriptor_load(desc, tiles[i % STAGES], [i * 64, 0], full[i % STAGES])
+
+
+@pytest.mark.parametrize(("steps", "stages"), [(1, 2), (2, 2), (3, 4), (3, 2), (5, 3)])
+def test_rings_of_any_number_of_steps(compiled, steps, stages):
+    rows = 64 * steps
+    x, y = (np.zeros((rows, 64), np.float16) for _ in range(2))
+    x[:] = np.arange(rows)[:, None]
+    tlx.simulate(unrolled, (1,), tlx.simulator.Descriptor(x, [64, 64]), y, 0, STEPS=steps, STAGES=stages)
+    np.testing.assert_array_equal(x, y)
+    assert compiled(unrolled, DESCRIPTOR, STEPS=steps, STAGES=stages).asm["cubin"]
+
+
+@triton.jit
+def carried(x, y, n):
+    at = tl.arange(0, 128)
+    ring = tlx.local_alloc((128,), tl.float32, 3)
+    bars = tlx.alloc_warp_barrier(3, num_warps=4)
+    for i in tl.static_range(3):
+        tlx.local_store(ring[i], tl.load(x + i * 128 + at))
+    slot = ring[0]
+    for i in range(3):
+        tl.store(y + i * 128 + at, tlx.local_load(slot))
+        slot = ring[i + 1]
+        tlx.barrier_arrive(bars[i + 1], pred=i < 2)
+
+
+def test_slots_of_an_iteration_that_does_not_come(compiled):
+    compiled(carried, POINTERS)
+
+
+@triton.jit
+def between(desc, y, n, x):
+    o = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tile = tlx.local_alloc((64, 64), tl.float16, 2)
+    full = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(full[0], 8192)
+    tlx.async_descriptor_load(desc, tile[0], [0, 0], full[0])
+    for _ in range(1):
+        tlx.async_load(x + o, tile[1])
+        tlx.async_load_commit_group()
+        tlx.barrier_wait(full[0], 0)
+    tlx.async_load_wait_group(0)
+    tl.store(y + o, tlx.local_load(tile[0]) + tlx.local_load(tile[1]))
+
+
+def test_copies_of_two_kinds(compiled):
+    compiled(between, f"{DESCRIPTOR}, x=*fp16:16")
+
+
+@triton.jit
+def twice_wrong(x, y, n):
+    bars = tlx.alloc_barriers(2)
+    tlx.barrier_wait(bars[0], 0)
+    tlx.barrier_wait(bars[1], 0)
+
+
+def test_a_remedy_is_given_once(refused_by_pass):
+    text = refused_by_pass(twice_wrong, POINTERS)
+    assert text.count("expected an arrival at the barrier") == 2
+    assert text.count("leave the wait out") == 1
+
+
+@triton.jit
 def small(x, y, n, BUFFER: tl.constexpr):
     at = tl.arange(0, 32)
     slot = tlx.local_alloc((32,), x.dtype.element_ty)[0]
@@ -412,11 +538,47 @@ def small(x, y, n, BUFFER: tl.constexpr):
 @pytest.mark.parametrize(
     ("target", "kind", "buffer", "least"),
     [
-        ("cuda:80", "fp16", False, 512),
-        ("cuda:90", "fp16", False, 512),
+        ("hip:gfx950", "fp16", False, 256),
+        ("hip:gfx950", "fp32", False, 256),
         ("hip:gfx950", "fp32", True, 256),
     ],
 )
 def test_copies_that_are_too_small(refused_by_pass, target, kind, buffer, least):
     error = refused_by_pass(small, f"x=*{kind}:16, y=*{kind}:16, n=i32", target, BUFFER=buffer)
     assert f"expected at least {least} bytes to copy, 4 for each thread" in error
+
+
+@triton.jit
+def few(x, y, n, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    slot = tlx.local_alloc((SIZE,), x.dtype.element_ty)[0]
+    tlx.async_load(x + at, slot, mask=at < n)
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(0)
+    tl.store(y + at, tlx.local_load(slot))
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
+@pytest.mark.parametrize(("kind", "size"), [("fp16", 2), ("fp16", 32), ("bf16", 128), ("i8", 4), ("fp8e5", 256)])
+def test_fewer_than_four_bytes_for_each_thread(compiled, target, kind, size):
+    ptx = compiled(few, f"x=*{kind}:16, y=*{kind}:16, n=i32:16", target, SIZE=size).asm["ptx"]
+    assert set(re.findall(r"cp\.async\.c[ag]\.shared\.global \[[^]]*\], \[[^]]*\], (0x\w+)", ptx)) == {"0x4"}
+
+
+@pytest.mark.parametrize(("target", "size"), [("cuda:80", 1), ("cuda:90", 1), ("hip:gfx950", 64)])
+def test_fewer_bytes_than_a_copy_has(refused_by_pass, target, size):
+    error = refused_by_pass(few, "x=*fp16:16, y=*fp16:16, n=i32:16", target, SIZE=size)
+    assert error.startswith("expected at least ")
+    assert "fill the slot with tl.load and tlx.local_store" in error
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "hip:gfx950"])
+@pytest.mark.parametrize(
+    ("signature", "message"),
+    [
+        ("x=*fp16, y=*fp16:16, n=i32:16", "expected pointers that let a thread copy at least 4 bytes at once, got 2"),
+        ("x=*fp16:16, y=*fp16:16, n=i32", "expected a mask that is constant over at least 4 bytes, got 2"),
+    ],
+)
+def test_copies_that_are_too_narrow(refused_by_pass, target, signature, message):
+    assert refused_by_pass(few, signature, target, SIZE=2048).startswith(message)

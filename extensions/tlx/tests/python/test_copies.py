@@ -241,3 +241,40 @@ def test_copies_that_are_too_narrow(refused_by_pass):
         assert text in error
         # The line of the kernel.
         assert "tlx.async_load(" in error
+
+
+@triton.jit
+def masks(x, n, CASE: tl.constexpr):
+    at = tl.arange(0, 128)
+    slot = tlx.local_alloc((128,), tl.float16)[0]
+    if CASE == "load":
+        tlx.async_load(x + at, slot, mask=tl.arange(0, 64) < n)
+    if CASE == "load, rank":
+        tlx.async_load(x + at, slot, mask=(tl.arange(0, 64) < n)[:, None])
+    if CASE == "prefetch":
+        tlx.prefetch(x + at, mask=tl.arange(0, 64) < n)
+    if CASE == "prefetch, type":
+        tlx.prefetch(x + at, mask=at)
+    if CASE == "buffer":
+        tlx.buffer_load_to_local(slot, x, at, mask=tl.arange(0, 64) < n)
+    if CASE == "other":
+        tlx.buffer_load_to_local(slot, x, at, mask=at < n, other=tl.zeros((64,), tl.float16))
+
+
+@pytest.mark.parametrize(
+    ("case", "target", "message", "where", "expected", "found"),
+    [
+        ("load", "cuda:90", "the shapes differ", "async_load, argument mask", "(128,), or 1", "(64,)"),
+        ("load, rank", "cuda:90", "the shapes differ", "async_load, argument src", "(128,)", "(64, 128)"),
+        ("prefetch", "cuda:90", "the shapes differ", "prefetch, argument mask", "(128,), or 1", "(64,)"),
+        ("prefetch, type", "cuda:90", "no tensor of booleans", "prefetch, argument mask", "int1", "int32"),
+        ("buffer", "hip:gfx950", "the shapes differ", "buffer_load_to_local, argument mask", "(128,), or 1", "(64,)"),
+        ("other", "hip:gfx950", "the shapes differ", "buffer_load_to_local, argument other", "(128,), or 1", "(64,)"),
+    ],
+)
+def test_masks_that_do_not_fit(refused, case, target, message, where, expected, found):
+    text = refused(masks, "x=*fp16:16, n=i32", target, CASE=case)
+    assert message in text
+    assert f"where: tlx.{where}" in text
+    assert f"expected: {expected}" in text
+    assert f"found: {found}" in text

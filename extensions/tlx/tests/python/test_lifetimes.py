@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
+from tritonext_tlx.cluster import launched_as  # noqa: E402
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 SIGNATURE = "x=*fp16:16, y=*fp16:16, desc=tensordesc<fp16[64, 64]>"
@@ -207,11 +208,56 @@ def test_barriers_that_nobody_uses_are_left_out(compiled, tasks):
     assert unused.metadata.shared + 4 * 8 <= used.metadata.shared
 
 
-def test_an_arrival_that_nobody_waits_for_is_refused_and_not_left_out(refused_by_pass):
-    assert "expected a wait for the barrier, got none in the whole kernel" in refused_by_pass(arrives, "x=*fp16:16")
-
-
 @triton.jit
 def arrives(x):
     tlx.barrier_arrive(tlx.alloc_barriers(1)[0])
     tl.store(x, 1.0)
+
+
+def test_a_barrier_that_something_arrives_at_stays(compiled):
+    ptx = compiled(arrives, "x=*fp16:16").asm["ptx"]
+    assert ptx.count("mbarrier.init") == ptx.count("mbarrier.arrive") == 1
+
+
+@triton.jit
+def lend(x, y, desc, MEET: tl.constexpr):
+    use_another(x, y)
+    tlx.cluster_barrier()
+    source = tlx.local_alloc((64, 64), tl.float16)[0]
+    tlx.local_store(source, tl.load(x + tile()))
+    tlx.cluster_barrier()
+    other = tlx.remote_view(source, tlx.cluster_cta_rank() ^ 1)
+    tl.store(y + 8192 + tile(), tlx.local_load(other))
+    if MEET:
+        tlx.cluster_barrier()
+    use_another(x + 4096, y + 4096)
+
+
+@triton.jit
+def take(x, y, desc, MEET: tl.constexpr):
+    use_another(x, y)
+    if MEET:
+        tlx.cluster_barrier()
+    source = tlx.local_alloc((64, 64), tl.float16)[0]
+    bars = tlx.alloc_barriers(1)
+    rank = tlx.cluster_cta_rank() ^ 1
+    tlx.barrier_expect_bytes(bars[0], 8192)
+    tlx.async_remote_shmem_store(source, tl.load(x + tile()), rank, bars[0])
+    tlx.barrier_wait(bars[0], 0)
+    tl.store(y + 8192 + tile(), tlx.local_load(source))
+    tlx.cluster_barrier()
+    use_another(x + 4096, y + 4096)
+
+
+@pytest.mark.parametrize("meet", [False, True])
+def test_a_buffer_that_another_block_reads_lives_until_the_blocks_meet(compiled, meet):
+    with launched_as(2):
+        source, others = buffers(compiled(lend, SIGNATURE, MEET=meet))
+    assert sorted(piece.offset == source.offset for piece in others) == [meet, True]
+
+
+@pytest.mark.parametrize("meet", [False, True])
+def test_a_buffer_that_another_block_fills_lives_from_where_the_blocks_met(compiled, meet):
+    with launched_as(2):
+        source, others = buffers(compiled(take, SIGNATURE, MEET=meet))
+    assert sorted(piece.offset == source.offset for piece in others) == [meet, True]

@@ -112,6 +112,41 @@ def too_many_threads(x):
             tlx.named_barrier_wait(14, 128)
 
 
+@triton.jit
+def fewer_threads_than_come(x):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.named_barrier_wait(14, 128)
+        with tlx.async_task(num_warps=2):
+            tlx.named_barrier_arrive(14, 128)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_who_comes_to_a_named_barrier_may_be_left_over(seed):
+    text = found(simulator.BarrierMisuse, fewer_threads_than_come, zeros(1), seed=seed)
+    assert "named barrier 14" in text
+    assert "expected: 128, the argument arrive_count" in text
+
+
+@triton.jit
+def pairs_in_turn(x):
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.named_barrier_wait(14, 256)
+            tlx.named_barrier_arrive(15, 256)
+        with tlx.async_task(num_warps=4):
+            tlx.named_barrier_wait(14, 256)
+            tlx.named_barrier_wait(14, 256)
+        with tlx.async_task(num_warps=4):
+            tlx.named_barrier_wait(15, 256)
+            tlx.named_barrier_wait(14, 256)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_named_barrier_is_used_again_by_others_that_know(seed):
+    tlx.simulate(pairs_in_turn, (1,), zeros(1), seed=seed)
+
+
 def test_more_threads_than_a_named_barrier_counts():
     text = found(simulator.BarrierMisuse, too_many_threads, zeros(1))
     assert "named barrier 14" in text
@@ -638,3 +673,43 @@ def test_a_descriptor_of_another_task_without_a_wait():
         "a descriptor is used that another task may still make",
         "a descriptor is used that was not made",
     }
+
+
+@triton.jit
+def takes_anything(x, n):
+    pass
+
+
+HALVES = np.zeros((64, 64), np.float16)
+
+
+@pytest.mark.parametrize(
+    ("grid", "given", "options", "message"),
+    [
+        *(
+            (grid, (zeros(1), 1), {}, "the grid has no such size")
+            for grid in ((-1,), (1.5,), ("a",), (1, 2, 3, 4), (1, 70000), None, lambda given: None)
+        ),
+        *(
+            ((1,), (Descriptor(array, block), 1), {}, message)
+            for array, block, message in (
+                (HALVES, [64], "a descriptor has no such tile"),
+                (HALVES[0], [64, 64], "a descriptor has no such tile"),
+                (HALVES, [], "a descriptor has no such tile"),
+                (HALVES, [0, 64], "a descriptor has no such tile"),
+                (HALVES, [63, 64], "a descriptor has no such tile"),
+                (HALVES, 64, "a descriptor has no such tile"),
+                (HALVES, [64, 4], "a descriptor cannot be made"),
+                (HALVES.reshape(1, 1, 1, 1, 64, 64), [1, 1, 1, 1, 64, 64], "a descriptor cannot be made"),
+                ([[1.0]], [64, 64], "a descriptor describes an array"),
+            )
+        ),
+        ((1,), (zeros(1), 2**70), {}, "a number is too large"),
+        ((1,), (simulator.Typed([1], tl.bfloat16), 1), {}, "an array has no such bits or type"),
+        ((1,), (simulator.Typed(zeros(1), "bf16"), 1), {}, "an array has no such bits or type"),
+        ((1,), (zeros(1), 1), {"num_warps": 3}, "a kernel has no such number of warps"),
+    ],
+)
+def test_arguments_that_no_launch_has(grid, given, options, message):
+    with pytest.raises(UserError, match=message):
+        simulate(takes_anything, grid, *given, **options)

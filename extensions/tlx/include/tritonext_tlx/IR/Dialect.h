@@ -13,4 +13,11 @@
 #define GET_OP_CLASSES
 #include "tritonext_tlx/IR/Ops.h.inc"
 
+namespace tritonext::tlx {
+
+/// Attribute of ops that carry the warps of the kernel, which the module has later.
+inline constexpr llvm::StringLiteral kernelWarpsName = "tlx.num_warps";
+
+} // namespace tritonext::tlx
+
 #endif // TRITONEXT_TLX_IR_DIALECT_H

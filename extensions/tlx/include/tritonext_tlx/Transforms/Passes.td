@@ -75,9 +75,20 @@ def ShowLocalLoadsPass : Pass<"tlx-show-local-loads", "::mlir::ModuleOp"> {
 def CheckAsyncCopiesPass : Pass<"tlx-check-async-copies", "::mlir::ModuleOp"> {
   let summary = "Refuse asynchronous copies that are too narrow for the hardware";
   let description = [{
-    A thread of an NVIDIA GPU copies 4, 8 or 16 bytes at once. What is narrower, because the alignment of pointers or the
-    bounds in a mask are not known, is an error here, with the remedy. So is a cache modifier that would be dropped.
+    A thread copies 4 bytes at once, or more. What is narrower, because the alignment of pointers or the bounds in a mask
+    are not known, is an error here, with the remedy. So is a copy of fewer bytes in all, and a cache modifier that would
+    be dropped.
   }];
+}
+
+def WidenAsyncCopiesPass : Pass<"tlx-widen-async-copies", "::mlir::ModuleOp"> {
+  let summary = "Give threads 4 bytes of an asynchronous copy, where they would get less";
+  let description = [{
+    Stock spreads the elements of a copy over all threads before one gets a second, and hardware copies 4 bytes at
+    least. A copy of elements of less than that, whose pointers and mask allow more at once, gets a layout in which each
+    thread has 4 bytes and the threads that are left over have none of their own.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
 }
 
 def ConvertPartitionsPass : Pass<"tlx-convert-partitions", "::mlir::ModuleOp"> {
@@ -279,6 +290,9 @@ def ExtendLifetimesPass : Pass<"tlx-extend-lifetimes", "::mlir::ModuleOp"> {
     and warp-group MMA still read it, and copies write it. A `ttg.local_dealloc` behind the first wait that surely covers
     all such work keeps the buffer until then; without one it lives to the end of the kernel. An allocation in a loop, a
     branch or a task that the work outlasts is moved in front of it.
+
+    A buffer that blocks of a cluster access in each other lives between the meetings of the cluster around its uses, or
+    from the start and to the end of the kernel.
 
     A function that is not inlined has to wait itself, because a caller's buffers may lie where its buffers did.
   }];

@@ -47,11 +47,22 @@ bool isAlways(mlir::Value condition);
 mlir::Region *taskOf(mlir::Operation *op);
 
 /// Returns the warps that run the task `op` is in. Those of the kernel are known in a block of
-/// tasks only.
+/// tasks, and of an op that carries them.
 std::optional<int64_t> warpsOf(mlir::Operation *op);
 
 /// Returns whether a loop is around `op`.
 bool isInLoop(mlir::Operation *op);
+
+/// Returns whether every run of the kernel gets to `op`, with loops that run: no condition and no
+/// return stands before it.
+bool isAlwaysReached(mlir::Operation *op);
+
+/// Returns whether anything that may wait for others stands before `op` in its block.
+bool waitsBefore(mlir::Operation *op);
+
+/// Returns the integer that a value is when it is computed for the first time, in the first
+/// iteration of the loops around it, if that is known.
+std::optional<int64_t> firstValueOf(mlir::Value value);
 
 } // namespace tritonext::tlx
 

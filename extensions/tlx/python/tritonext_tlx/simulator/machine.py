@@ -228,6 +228,8 @@ class _Named:
     arriving: np.ndarray
     threads: int = 0
     released: list[np.ndarray] = field(default_factory=list)
+    coming: list[Actor] = field(default_factory=list)
+    met: list[Actor] = field(default_factory=list)
 
 
 class Block:
@@ -539,11 +541,23 @@ class Machine:
                 expected=f"{threads}, the argument arrive_count",
                 found=f"{barrier.threads}, with the {actor.num_warps * 32} of {actor}",
             )
+        # Whoever neither met the others nor knows that they met could have come among them instead.
+        last = barrier.released[-1] if barrier.released else None
+        if last is not None and actor not in barrier.met and np.any(actor.clock < last):
+            raise BarrierMisuse(
+                f"named barrier {number} may get more threads than it waits for",
+                where=place,
+                expected=f"{threads}, the argument arrive_count",
+                found=f"{threads} of {', '.join(map(str, barrier.met))}, and {actor}, which may come before or after",
+                hint="pass the threads of all tasks that wait or arrive, or use another barrier",
+            )
         self.release(actor, barrier.arriving)
+        barrier.coming.append(actor)
         generation = len(barrier.released)
         if barrier.threads == threads:
             barrier.threads = 0
             barrier.released.append(barrier.arriving.copy())
+            barrier.met, barrier.coming = barrier.coming, []
         if waits:
             self.scheduler.switch(
                 Waiting(

@@ -391,6 +391,8 @@ class _Arguments:
         if isinstance(given, float):
             return scalar(given, tl.float32)
         if isinstance(given, bool | int):
+            if not -(2**63) <= given < 2**64:
+                raise UserError("a number is too large", where=f"argument {name}", expected="64 bits", found=given)
             return self._semantic.to_tensor(given)
         if given is None or isinstance(given, tl.constexpr):
             return given
@@ -403,10 +405,33 @@ class _Arguments:
 
     def _pointer(self, name: str, given: Any, gaps: bool = False) -> tl.tensor:
         array, dtype = (given.data, given.dtype) if isinstance(given, Typed) else (given, _dtype(name, given))
+        if not isinstance(array, np.ndarray) or not isinstance(dtype, tl.dtype):
+            raise UserError(
+                "an array has no such bits or type",
+                where=f"argument {name}",
+                expected="Typed(a NumPy array of unsigned integers, a type such as tl.bfloat16)",
+                found=f"Typed({type(array).__name__}, {dtype!r})",
+            )
         return scalar(self._memory.add(name, array, gaps), tl.pointer_type(dtype))
 
     def _descriptor(self, name: str, given: Descriptor) -> Any:
         array = given.array.data if isinstance(given.array, Typed) else given.array
+        if not isinstance(array, np.ndarray):
+            raise UserError(
+                "a descriptor describes an array",
+                where=f"argument {name}",
+                expected="a NumPy array, or Typed of tritonext_tlx.simulator",
+                found=type(array).__name__,
+            )
+        block = given.block_shape
+        whole = isinstance(block, tuple | list) and all(isinstance(size, int) and size > 0 for size in block)
+        if not whole or not block or len(block) != array.ndim or any(size & (size - 1) for size in block):
+            raise UserError(
+                "a descriptor has no such tile",
+                where=f"argument {name}, block_shape",
+                expected=f"a power of two for each dimension of the array, which has {array.ndim}",
+                found=repr(block),
+            )
         strides = [stride // array.itemsize for stride in array.strides]
         if strides[-1] != 1 or any(stride * array.itemsize % 16 for stride in strides[:-1]):
             raise UserError(
@@ -415,13 +440,37 @@ class _Arguments:
                 expected="a contiguous last dimension, and strides of multiples of 16 bytes",
                 found=f"strides of {array.strides} bytes",
             )
-        return self._semantic.make_tensor_descriptor(
-            # The copy engine stays inside of the shape, so it matters not what lies between.
-            self._pointer(name, given.array, gaps=True),
-            [self._semantic.to_tensor(size) for size in array.shape],
-            [*(self._semantic.to_tensor(stride) for stride in strides[:-1]), tl.constexpr(1)],
-            [tl.constexpr(size) for size in given.block_shape],
+        # The copy engine stays inside of the shape, so it matters not what lies between.
+        pointer = self._pointer(name, given.array, gaps=True)
+        try:
+            return self._semantic.make_tensor_descriptor(
+                pointer,
+                [self._semantic.to_tensor(size) for size in array.shape],
+                [*(self._semantic.to_tensor(stride) for stride in strides[:-1]), tl.constexpr(1)],
+                [tl.constexpr(size) for size in given.block_shape],
+            )
+        except ValueError as error:
+            raise UserError("a descriptor cannot be made", where=f"argument {name}", found=error) from None
+
+
+def _grid(given: Any) -> tuple[int, int, int]:
+    """Return the sizes of a grid.
+
+    Raises:
+        UserError: They are no three whole numbers, or more than a GPU has (CUDA C++ Programming Guide, technical
+            specifications).
+    """
+    sizes = given if isinstance(given, tuple | list) else (given,)
+    whole = all(isinstance(size, int | np.integer) and not isinstance(size, bool) for size in sizes)
+    limits = (2**31 - 1, 2**16 - 1, 2**16 - 1)
+    if not whole or len(sizes) > len(limits) or not all(0 <= size <= most for size, most in zip(sizes, limits)):
+        raise UserError(
+            "the grid has no such size",
+            where="argument grid",
+            expected="up to three whole numbers, such as (16,), of at most " + ", ".join(map(str, limits)),
+            found=repr(given),
         )
+    return (*map(int, sizes), *(1,) * (len(limits) - len(sizes)))
 
 
 def _bind(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -434,6 +483,14 @@ def _bind(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> tuple[dic
             expected=1,
             found=options["num_ctas"],
             hint="clusters of ctas_per_cga=(n, 1, 1) are simulated",
+        )
+    warps = options.get("num_warps", 4)
+    if warps not in (1, 2, 4, 8, 16, 32):
+        raise UserError(
+            "a kernel has no such number of warps",
+            where="option num_warps",
+            expected="1, 2, 4, 8, 16 or 32",
+            found=repr(warps),
         )
     options[OPTION] = 1 if options.get(OPTION) is None else cluster_shape(options[OPTION])[0]
     try:
@@ -468,9 +525,7 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
             parameter = parameters[name]
             constant = parameter.is_constexpr
             values[name] = plain(value) if constant else convert.value(name, value, parameter.annotation_type)
-        sizes = grid({**given}) if callable(grid) else grid
-        sizes = tuple(int(size) for size in (sizes if isinstance(sizes, tuple | list) else (sizes,)))
-        sizes += (1,) * (3 - len(sizes))
+        sizes = _grid(grid({**given}) if callable(grid) else grid)
         builder.set_grid_dim(*sizes)
         blocks = options[OPTION]
         if sizes[0] % blocks:
