@@ -36,9 +36,10 @@ public:
   }
 
 private:
-  static void meet(OpBuilder &builder, Location loc) {
-    for (StringRef name :
-         {"llvm.nvvm.barrier.cluster.arrive.aligned", "llvm.nvvm.barrier.cluster.wait.aligned"})
+  static void meet(OpBuilder &builder, Location loc, bool relaxed) {
+    StringRef arrive = relaxed ? "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned"
+                               : "llvm.nvvm.barrier.cluster.arrive.aligned";
+    for (StringRef name : {arrive, StringRef("llvm.nvvm.barrier.cluster.wait.aligned")})
       LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr(name), ValueRange());
   }
 
@@ -51,8 +52,9 @@ private:
     auto module = barrier->getParentOfType<ModuleOp>();
     if (auto total = module->getAttrOfType<IntegerAttr>("ttg.total-num-warps"))
       all = total.getInt();
+    bool relaxed = barrier.getRelaxed();
     if (own == all) {
-      meet(builder, loc);
+      meet(builder, loc, relaxed);
       barrier.erase();
       return;
     }
@@ -66,14 +68,14 @@ private:
     auto tasks = ttg::WarpSpecializeOp::create(builder, loc, TypeRange(), warps);
     tasks.setWarpGroupStartIds(starts);
     builder.createBlock(&tasks.getDefaultRegion());
-    meet(builder, loc);
+    meet(builder, loc, relaxed);
     ttg::WarpYieldOp::create(builder, loc, TypeRange(), ValueRange());
     builder.createBlock(&tasks.getPartitionOpHolder());
     auto partitions =
         ttg::WarpSpecializePartitionsOp::create(builder, loc, ValueRange(), warps.size());
     for (Region &region : partitions.getPartitionRegions()) {
       builder.createBlock(&region);
-      meet(builder, loc);
+      meet(builder, loc, relaxed);
       ttg::WarpReturnOp::create(builder, loc);
     }
     barrier.erase();

@@ -239,19 +239,22 @@ public:
   void runOnOperation() override {
     SmallVector<Operation *> accesses;
     SmallVector<ttng::WaitBarrierOp> waits;
+    SmallVector<ttng::FenceAsyncSharedOp> fences;
     bool plain = false;
     getOperation().walk([&](Operation *op) {
       if (isa<RemoteArriveOp, RemoteStoreOp, RemoteLoadOp>(op))
         accesses.push_back(op);
       else if (auto wait = dyn_cast<ttng::WaitBarrierOp>(op))
         waits.push_back(wait);
+      else if (auto fence = dyn_cast<ttng::FenceAsyncSharedOp>(op))
+        fences.push_back(fence);
       auto store = dyn_cast<RemoteStoreOp>(op);
       plain |= isa<RemoteLoadOp>(op) || (store && !store.getBarrier());
     });
     for (Operation *access : accesses) {
       LogicalResult result = success();
       if (auto arrive = dyn_cast<RemoteArriveOp>(access))
-        lower(arrive);
+        lower(arrive, plain);
       else if (auto store = dyn_cast<RemoteStoreOp>(access))
         result = lower(store);
       else
@@ -260,6 +263,11 @@ public:
         return signalPassFailure();
       access->erase();
     }
+    // Of a cluster's blocks that store nothing to each other, each has its own memory to fence
+    // alone, and the wider fence waits for global memory too.
+    if (!plain && ttg::lookupNumCTAs(getOperation()) == 1)
+      for (ttng::FenceAsyncSharedOp fence : fences)
+        fence.setBCluster(false);
     // A stock wait acquires what the own block did. Plain accesses of other blocks need more.
     if (plain)
       for (ttng::WaitBarrierOp wait : waits) {
@@ -270,7 +278,9 @@ public:
   }
 
 private:
-  static void lower(RemoteArriveOp op) {
+  /// Lowers an arrival, which tells of accesses to the memory of other blocks only when it has to
+  /// `publish` them: a release of the cluster's scope waits for all memory accesses of the thread.
+  static void lower(RemoteArriveOp op, bool publish) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
     bool eachThread = op.getPerThread();
@@ -288,7 +298,7 @@ private:
     else
       stream << "elect.sync _|p, -1; and.pred p, p, $1; ";
     stream << "@p mbarrier.arrive." << (op.getBytes() ? "expect_tx." : "")
-           << "release.cluster.shared::cluster.b64 _, [$0]";
+           << (publish ? "release.cluster." : "") << "shared::cluster.b64 _, [$0]";
     if (op.getBytes())
       stream << ", " << *op.getBytes();
     else if (op.getCount() > 1)

@@ -24,6 +24,12 @@ public:
   void runOnOperation() override {
     SmallVector<tt::FuncOp> kernels;
     bool others = false;
+    plain = getOperation()
+                ->walk([](Operation *op) {
+                  auto store = dyn_cast<RemoteStoreOp>(op);
+                  return stopIf(isa<RemoteLoadOp>(op) || (store && !store.getBarrier()));
+                })
+                .wasInterrupted();
     for (auto function : getOperation().getOps<tt::FuncOp>()) {
       if (function.isPublic())
         kernels.push_back(function);
@@ -76,7 +82,9 @@ private:
     if (!met) {
       OpBuilder builder(first);
       buildBarrierInitFence(builder, first->getLoc());
-      ClusterBarrierOp::create(builder, first->getLoc());
+      // The fence tells of barriers, and what else the block has stored only plain accesses can
+      // see.
+      ClusterBarrierOp::create(builder, first->getLoc(), /*relaxed=*/!plain);
     }
 
     for (Block &block : kernel.getBody()) {
@@ -98,6 +106,8 @@ private:
 
   /// Functions that are not inlined may be remote too.
   bool callsAreRemote = false;
+  /// Whether there are loads or stores that no barrier tells of.
+  bool plain = false;
 };
 
 } // namespace

@@ -262,6 +262,8 @@ def barrier_arrive(
 ) -> None:
     """Arrive at a barrier, once for all warps of the task; at one of :func:`alloc_warp_barrier` with each thread.
 
+    An arrival at another block tells it of accesses to shared memory; of global memory only behind ``fence("gpu")``.
+
     Args:
         bar: The barrier, also one of :func:`remote_view`.
         arrive_count: Arrivals to count, a constant up to that of the barrier.

@@ -13,8 +13,12 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.tot
 // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.barrier.cluster.arrive.aligned"
 // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.barrier.cluster.wait.aligned"
 // CHECK-NEXT: ttg.warp_return
+// CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned"
+// CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.barrier.cluster.wait.aligned"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned"
 tt.func public @with_tasks() {
   tlx.cluster_barrier
+  tlx.cluster_barrier {relaxed}
   tt.return
 }
 

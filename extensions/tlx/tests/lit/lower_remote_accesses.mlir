@@ -28,10 +28,12 @@ tt.func public @arrive(%bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %n: i32,
 // CHECK: ttg.convert_layout {{.*}} -> tensor<64x64xf16, #[[$L:[a-z0-9]+]]>
 // CHECK-COUNT-4: "@$0 st.shared::cluster.v4.b32 [$1], {$2, $3, $4, $5};"
 // CHECK-NOT: st.shared::cluster
+// CHECK: ttng.fence_async_shared {bCluster = true}
 // CHECK: ttng.wait_barrier
 // CHECK-NEXT: llvm.fence syncscope("cluster") acq_rel
 tt.func public @swizzled(%src: tensor<64x64xf16, #blocked>, %dst: !ttg.memdesc<64x64xf16, #wide, #smem, mutable>, %bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %n: i32) {
   tlx.remote_store %src, %dst of %n : tensor<64x64xf16, #blocked>, !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+  ttng.fence_async_shared {bCluster = true}
   ttng.wait_barrier %bar, %n : !ttg.memdesc<1xi64, #bar, #smem, mutable>
   tt.return
 }
@@ -53,6 +55,28 @@ tt.func public @repeated(%src: tensor<64xf16, #line>, %dst: !ttg.memdesc<64xf16,
 tt.func private @load(%src: !ttg.memdesc<64x64xf16, #wide, #smem, mutable>, %n: i32) -> tensor<64x64xf16, #blocked> {
   %value = tlx.remote_load %src of %n : !ttg.memdesc<64x64xf16, #wide, #smem, mutable> -> tensor<64x64xf16, #blocked>
   tt.return %value : tensor<64x64xf16, #blocked>
+}
+
+}
+
+// -----
+
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+
+// Without plain accesses to other blocks there is nothing to release to them.
+// CHECK-LABEL: @arrive_alone
+// CHECK: @p mbarrier.arrive.shared::cluster.b64 _, [$0], 3;
+// CHECK: @p mbarrier.arrive.expect_tx.shared::cluster.b64 _, [$0], 512;
+// CHECK: ttng.fence_async_shared {bCluster = false}
+// CHECK-NOT: llvm.fence
+tt.func public @arrive_alone(%bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %n: i32, %pred: i1) {
+  tlx.remote_arrive %bar of %n, %pred {count = 3 : i32} : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.remote_arrive %bar of %n, %pred {bytes = 512 : i32} : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.fence_async_shared {bCluster = true}
+  ttng.wait_barrier %bar, %n : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
 }
 
 }

@@ -4,14 +4,14 @@
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
 
-// Blocks meet once barriers are initialized, and outside of loops.
+// Blocks meet once barriers are initialized, and outside of loops. Arrivals tell of no memory, but exits do.
 // CHECK-LABEL: @loop
 // CHECK: ttng.init_barrier
 // CHECK-NEXT: llvm.inline_asm {{.*}}"fence.mbarrier_init.release.cluster;"
-// CHECK-NEXT: tlx.cluster_barrier
+// CHECK-NEXT: tlx.cluster_barrier {relaxed}
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: tlx.remote_arrive
-// CHECK: tlx.cluster_barrier
+// CHECK: tlx.cluster_barrier{{$}}
 // CHECK-NEXT: tt.return
 tt.func public @loop(%n: i32, %pred: i1) {
   %c0 = arith.constant 0 : i32
@@ -85,6 +85,25 @@ tt.func public @returns(%n: i32, %pred: i1, %bar: !ttg.memdesc<1xi64, #bar, #sme
 // CHECK: tt.return
 tt.func public @alone(%bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>) {
   ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+}
+
+// -----
+
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+
+// A load of another block sees what that one stored before they met.
+// CHECK-LABEL: @load
+// CHECK: "fence.mbarrier_init.release.cluster;"
+// CHECK-NEXT: tlx.cluster_barrier{{$}}
+// CHECK-NEXT: tlx.remote_load
+tt.func public @load(%n: i32, %src: !ttg.memdesc<64xf16, #bar, #smem, mutable>) {
+  %value = tlx.remote_load %src of %n : !ttg.memdesc<64xf16, #bar, #smem, mutable> -> tensor<64xf16, #blocked>
   tt.return
 }
 

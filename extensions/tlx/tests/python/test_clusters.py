@@ -44,7 +44,7 @@ def arrivals(x, n):
     tl.store(x, 1.0)
 
 
-REMOTE = r"@p mbarrier\.arrive\.{}release\.cluster\.shared::cluster\.b64 _, \[%r\d+\]{};"
+REMOTE = r"@p mbarrier\.arrive\.{}shared::cluster\.b64 _, \[%r\d+\]{};"
 
 
 @pytest.mark.parametrize("target", TMA_TARGETS)
@@ -58,17 +58,20 @@ def test_a_block_arrives_at_barriers_of_another(clustered, target):
         assert len(re.findall(REMOTE.format(kind, number), ptx)) == 1
     # One thread arrives, behind all others of its task.
     assert ptx.count("elect.sync _|p, -1; and.pred p, p,") == 3
-    first = ptx.index("mbarrier.arrive.release.cluster")
+    first = ptx.index("mbarrier.arrive.shared::cluster")
     assert ptx.rindex("bar.sync", 0, first) > ptx.index("barrier.cluster.wait")
-    # A wait for what barriers tell, and for no plain stores of others, is the stock one.
+    # A wait for what barriers tell, and for no plain stores of others, is the stock one, and an arrival waits for none.
     assert "fence.acq_rel.cluster" not in ptx
+    # Blocks wait for their accesses when they end, for others' sake.
+    assert ptx.count("barrier.cluster.arrive.relaxed.aligned") == ptx.count("barrier.cluster.arrive.aligned") == 1
+    assert result.asm["sass"].count("MEMBAR.ALL.GPU") == 1
 
 
 @pytest.mark.parametrize("target", TMA_TARGETS)
 def test_blocks_meet_before_the_first_and_after_the_last_remote_access(clustered, target):
     ptx = clustered(arrivals, "x=*fp32, n=i32", target).asm["ptx"]
     names = ("mbarrier.init", "fence.mbarrier_init.release.cluster", "barrier.cluster.arrive", "barrier.cluster.wait")
-    names = (*names, "mbarrier.arrive.release.cluster", "mbarrier.try_wait", "mbarrier.inval")
+    names = (*names, "mbarrier.arrive.shared::cluster", "mbarrier.try_wait", "mbarrier.inval")
     order = [ptx.index(name) for name in names]
     assert order == sorted(order)
     assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.wait") == 2
@@ -115,8 +118,10 @@ def test_each_thread_arrives_remotely_at_a_warp_barrier(clustered, target):
 def test_all_warps_meet_the_cluster_around_tasks(clustered, target):
     """Hardware counts the threads of tasks too, which wait for work meanwhile."""
     ptx = clustered(by_threads, "x=*fp32, n=i32", target).asm["ptx"]
-    # Twice in the code of the kernel's warps, and once in that of the others, which is the same both times.
-    assert ptx.count("barrier.cluster.arrive") == ptx.count("barrier.cluster.wait") == 3
+    # At the start and the end, in the code of the kernel's warps and in that of the others.
+    for name in ("arrive.relaxed.aligned", "arrive.aligned"):
+        assert ptx.count(f"barrier.cluster.{name}") == 2
+    assert ptx.count("barrier.cluster.wait.aligned") == 4
 
 
 @triton.jit
@@ -172,7 +177,8 @@ def test_remote_stores(clustered, target, dtype, shape, suffix, count):
     signature = f"x=*{dtype}:16, y=*{dtype}:16"
     ptx = clustered(stores, signature, target, M=shape[0], N=shape[1], ASYNC=False).asm["ptx"]
     assert len(re.findall(rf"@%p\d+ st\.shared::cluster{suffix} \[%r\d+\], {{", ptx)) == count
-    # The wait acquires what the other block stored.
+    # The arrival releases and the wait acquires what the other block stored.
+    assert len(re.findall(REMOTE.format(r"release\.cluster\.", ""), ptx)) == 1
     assert ptx.index("mbarrier.try_wait") < ptx.index("fence.acq_rel.cluster")
     ptx = clustered(stores, signature, target, M=shape[0], N=shape[1], ASYNC=True).asm["ptx"]
     instruction = rf"st\.async\.shared::cluster\.mbarrier::complete_tx::bytes{suffix} \[%r\d+\], {{.*}}, \[%r\d+\];"
@@ -260,7 +266,7 @@ def handed_on(x, n):
 def test_remote_views_are_handed_to_functions(clustered):
     ptx = clustered(handed_on, "x=*fp32, n=i32").asm["ptx"]
     assert ptx.count("st.shared::cluster.v4.b32") == 2
-    assert len(re.findall(REMOTE.format("", ""), ptx)) == 2
+    assert len(re.findall(REMOTE.format(r"release\.cluster\.", ""), ptx)) == 2
 
 
 @triton.jit

@@ -192,8 +192,10 @@ def Tlx_TmemStoreOp : Tlx_Op<"tmem_store"> {
 def Tlx_ClusterBarrierOp : Tlx_Op<"cluster_barrier"> {
   let summary = "wait for all threads of the cluster";
   let description = [{
-    `ttng.cluster_barrier` for kernels whose tensors belong to one block, which stock does not let have one.
+    `ttng.cluster_barrier` for kernels whose tensors belong to one block, which stock does not let have one. With
+    `relaxed` it orders no accesses to memory.
   }];
+  let arguments = (ins UnitAttr:$relaxed);
   let assemblyFormat = "attr-dict";
 }
 

@@ -251,8 +251,9 @@ def LowerRemoteAccessesPass : Pass<"tlx-lower-remote-accesses", "::mlir::ModuleO
   let summary = "Turn accesses to other blocks of a cluster into instructions";
   let description = [{
     `tlx.remote_arrive`, `tlx.remote_store` and `tlx.remote_load` become inline assembly on addresses of the cluster. A
-    tensor is moved to a layout in which each thread has up to 16 bytes that lie next to each other in the buffer. Waits
-    for barriers acquire at the scope of the cluster where there are plain loads and stores.
+    tensor is moved to a layout in which each thread has up to 16 bytes that lie next to each other in the buffer. Where
+    there are plain loads and stores, arrivals release and waits acquire at the scope of the cluster; where there are
+    none, fences for the asynchronous proxy are narrowed to the block's own memory.
 
     A buffer without 4 bytes in a row for an asynchronous store is an error.
   }];
