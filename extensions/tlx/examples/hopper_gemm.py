@@ -9,12 +9,16 @@ its staging memory is small:
   first, so that one multiplies while the other stores.
 - *ping-pong*: each consumer computes whole tiles of its own, in turns, and stores while the other multiplies.
 - *split*: several programs share the K of a tile, and the last of them adds up what the others leave in global memory.
+- *clusters*, with each of these: two blocks compute tiles beside each other. Of what both read, each copies a half, to
+  both (TMA multicast), so that less is read from the L2 cache.
 
 ``matmul`` chooses a configuration by shape. On a machine without a Hopper GPU the script shows the machine code.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -27,6 +31,7 @@ import tritonext_tlx as tlx
 from tritonext.inspect_code import stats
 from tritonext.offline import Specialization, parse_signature
 from tritonext.testing import gpu_missing
+from tritonext_tlx.cluster import launched_as
 
 __all__ = [
     "CONFIGS",
@@ -86,8 +91,26 @@ def tile_of(tile, m, n, BM: tl.constexpr, BN: tl.constexpr, GROUP_M: tl.constexp
 
 
 @triton.jit
+def place(CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr):
+    """Return the number of the cluster, how many there are, and the row and column of this block in it."""
+    BLOCKS: tl.constexpr = CLUSTER_M * CLUSTER_N
+    rank = tlx.cluster_cta_rank() if BLOCKS > 1 else 0
+    return tl.program_id(0) // BLOCKS, tl.num_programs(0) // BLOCKS, rank % CLUSTER_M, rank // CLUSTER_M
+
+
+@triton.jit
+def corner(
+    work, M, N, down, across, BM: tl.constexpr, BN: tl.constexpr, GROUP_M: tl.constexpr, SPLIT: tl.constexpr,
+    CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr,
+):  # fmt: skip
+    """Return where this block's tile starts in a piece of work of its cluster."""
+    row, column = tile_of(work // SPLIT, M, N, BM * CLUSTER_M, BN * CLUSTER_N, GROUP_M)
+    return row + down * BM, column + across * BN
+
+
+@triton.jit
 def works(M, N, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
-    """Return the number of pieces of work: tiles, each with its K cut into SPLIT pieces."""
+    """Return the number of pieces of work: tiles of a cluster, each with its K cut into SPLIT pieces."""
     return tl.cdiv(M, BM) * tl.cdiv(N, BN) * SPLIT
 
 
@@ -127,6 +150,69 @@ def halves(x):
 
 
 @triton.jit
+def copy_half(
+    desc, tile, half, row, column, full, first, second, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr
+):
+    """Start the copy of a half of a tile, cut along an axis, to two blocks of the cluster."""
+    if half == 0:
+        part = tlx.local_slice(tile, [0, 0], [ROWS, COLUMNS])
+    else:
+        part = tlx.local_slice(tile, [ROWS * (1 - AXIS), COLUMNS * AXIS], [ROWS, COLUMNS])
+    at = [row + half * (ROWS * (1 - AXIS)), column + half * (COLUMNS * AXIS)]
+    tlx.async_descriptor_load(desc, part, at, full, multicast_targets=(first, second))
+
+
+@triton.jit
+def copy(
+    a, b, a_tiles, b_tiles, full, slot, row, column, k, down, across, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr, PARTS: tl.constexpr, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr, TRANS_B: tl.constexpr,
+):  # fmt: skip
+    """Start the copies of a tile of A, which is in PARTS parts, and of B: of this block's half, where two share it."""
+    ROWS: tl.constexpr = BM // PARTS
+    bar = full[slot]
+    # With what another block copies here.
+    tlx.barrier_expect_bytes(bar, (BM + BN) * BK * tlx.size_of(tlx.dtype_of(a)))
+    if CLUSTER_N == 1:
+        for part in tl.static_range(PARTS):
+            tlx.async_descriptor_load(a, a_tiles[slot * PARTS + part], [row + part * ROWS, k], bar)
+    elif PARTS == 1:
+        copy_half(a, a_tiles[slot], across, row, k, bar, down, down + CLUSTER_M, BM // 2, BK, 0)
+    else:
+        part = a_tiles[slot * PARTS + across]
+        at = [row + across * ROWS, k]
+        tlx.async_descriptor_load(a, part, at, bar, multicast_targets=(down, down + CLUSTER_M))
+    if TRANS_B:
+        if CLUSTER_M == 1:
+            tlx.async_descriptor_load(b, b_tiles[slot], [column, k], bar)
+        else:
+            copy_half(b, b_tiles[slot], down, column, k, bar, 2 * across, 2 * across + 1, BN // 2, BK, 0)
+    else:
+        if CLUSTER_M == 1:
+            tlx.async_descriptor_load(b, b_tiles[slot], [k, column], bar)
+        else:
+            copy_half(b, b_tiles[slot], down, k, column, bar, 2 * across, 2 * across + 1, BK, BN // 2, 1)
+
+
+@triton.jit
+def fill(
+    a, b, a_tiles, b_tiles, full, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP_M: tl.constexpr,
+    STAGES: tl.constexpr, PARTS: tl.constexpr, SPLIT: tl.constexpr, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr,
+    TRANS_B: tl.constexpr,
+):  # fmt: skip
+    """Start the first copies, as many as the ring has slots."""
+    work, _, down, across = place(CLUSTER_M, CLUSTER_N)
+    if work < works(M, N, BM * CLUSTER_M, BN * CLUSTER_N, SPLIT):
+        row, column = corner(work, M, N, down, across, BM, BN, GROUP_M, SPLIT, CLUSTER_M, CLUSTER_N)
+        steps = tl.cdiv(tl.cdiv(K, BK), SPLIT)
+        first = work % SPLIT * steps * BK
+        for step in range(min(steps, STAGES)):
+            copy(
+                a, b, a_tiles, b_tiles, full, step, row, column, first + step * BK, down, across,
+                BM, BN, BK, PARTS, CLUSTER_M, CLUSTER_N, TRANS_B,
+            )  # fmt: skip
+
+
+@triton.jit
 def produce(
     a,
     b,
@@ -144,29 +230,44 @@ def produce(
     STAGES: tl.constexpr,
     PARTS: tl.constexpr,
     SPLIT: tl.constexpr,
+    CLUSTER_M: tl.constexpr,
+    CLUSTER_N: tl.constexpr,
     TRANS_B: tl.constexpr,
 ):
-    """Copy the tiles of A, in PARTS parts, and of B into the ring."""
-    ROWS: tl.constexpr = BM // PARTS
-    BYTES: tl.constexpr = (BM + BN) * BK * tlx.size_of(tlx.dtype_of(a))
+    """Go on with the copies that :func:`fill` has started."""
+    start, stride, down, across = place(CLUSTER_M, CLUSTER_N)
     steps = tl.cdiv(tl.cdiv(K, BK), SPLIT)
+    filled = min(steps, STAGES)
     step = 0
-    for work in range(tl.program_id(0), works(M, N, BM, BN, SPLIT), tl.num_programs(0)):
-        row, column = tile_of(work // SPLIT, M, N, BM, BN, GROUP_M)
+    for work in range(start, works(M, N, BM * CLUSTER_M, BN * CLUSTER_N, SPLIT), stride):
+        row, column = corner(work, M, N, down, across, BM, BN, GROUP_M, SPLIT, CLUSTER_M, CLUSTER_N)
         # Past the last column of A and row of B come zeros, so the last piece is as long as the others.
         first = work % SPLIT * steps * BK
         for k in range(first, first + steps * BK, BK):
-            slot, phase = tlx.get_bufidx_phase(step, STAGES)
-            # The first round finds all slots empty: the phase before the first counts as complete.
-            tlx.barrier_wait(empty[slot], phase ^ 1)
-            tlx.barrier_expect_bytes(full[slot], BYTES)
-            for part in tl.static_range(PARTS):
-                tlx.async_descriptor_load(a, a_tiles[slot * PARTS + part], [row + part * ROWS, k], full[slot])
-            if TRANS_B:
-                tlx.async_descriptor_load(b, b_tiles[slot], [column, k], full[slot])
-            else:
-                tlx.async_descriptor_load(b, b_tiles[slot], [k, column], full[slot])
+            if step >= filled:
+                slot, phase = tlx.get_bufidx_phase(step, STAGES)
+                # In a first round slots are empty: the phase before the first counts as complete.
+                tlx.barrier_wait(empty[slot], phase ^ 1)
+                copy(
+                    a, b, a_tiles, b_tiles, full, slot, row, column, k, down, across,
+                    BM, BN, BK, PARTS, CLUSTER_M, CLUSTER_N, TRANS_B,
+                )  # fmt: skip
             step += 1
+    if CLUSTER_M * CLUSTER_N > 1:
+        # The other block accesses this one until it has released all of its slots.
+        for last in range(step, step + STAGES):
+            slot, phase = tlx.get_bufidx_phase(last, STAGES)
+            tlx.barrier_wait(empty[slot], phase ^ 1)
+
+
+@triton.jit
+def release(empty, down, across, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr):
+    """Say to all blocks that copy into a slot of this one that it may be filled."""
+    tlx.barrier_arrive(empty)
+    if CLUSTER_M == 2:
+        tlx.barrier_arrive(empty, remote_cta_rank=across * CLUSTER_M + (down ^ 1))
+    if CLUSTER_N == 2:
+        tlx.barrier_arrive(empty, remote_cta_rank=(across ^ 1) * CLUSTER_M + down)
 
 
 @triton.jit
@@ -183,6 +284,10 @@ def accumulate(
     PARTS: tl.constexpr,
     PART: tl.constexpr,
     TRANS_B: tl.constexpr,
+    CLUSTER_M: tl.constexpr = 1,
+    CLUSTER_N: tl.constexpr = 1,
+    down=0,
+    across=0,
 ):
     """Add up the products of the next ``steps`` slots; return the sum, which the last may still write, and the step."""
     acc = tl.zeros((ROWS, BN), tl.float32)
@@ -194,7 +299,7 @@ def accumulate(
         # The product before this one has ended, so its slot may be filled.
         acc = tlx.async_dot_wait(1, acc)
         if k > 0:
-            tlx.barrier_arrive(empty[(step - 1) % STAGES])
+            release(empty[(step - 1) % STAGES], down, across, CLUSTER_M, CLUSTER_N)
         step += 1
     return acc, step
 
@@ -312,6 +417,8 @@ def consume(
     SUBTILE: tl.constexpr,
     STAGING: tl.constexpr,
     SPLIT: tl.constexpr,
+    CLUSTER_M: tl.constexpr,
+    CLUSTER_N: tl.constexpr,
     TRANS_B: tl.constexpr,
     EPILOGUE: tl.constexpr,
 ):
@@ -319,10 +426,9 @@ def consume(
     PARTS: tl.constexpr = 1 if PINGPONG else GROUPS
     PART: tl.constexpr = 0 if PINGPONG else GROUP
     ROWS: tl.constexpr = BM // PARTS
-    start = tl.program_id(0)
-    stride = tl.num_programs(0)
+    start, stride, down, across = place(CLUSTER_M, CLUSTER_N)
     steps = tl.cdiv(tl.cdiv(K, BK), SPLIT)
-    total = works(M, N, BM, BN, SPLIT)
+    total = works(M, N, BM * CLUSTER_M, BN * CLUSTER_N, SPLIT)
     step = 0
     if PINGPONG:
         start += GROUP * stride
@@ -338,14 +444,17 @@ def consume(
             # The slots of the piece before have been waited for when its consumer hands over. A wait tells apart the
             # present phase of a slot and the one before, and no others.
             tlx.barrier_wait(turn[GROUP], (work // stride & 1) ^ (1 if GROUP == 0 else 0))
-        acc, step = accumulate(a_tiles, b_tiles, full, empty, step, steps, ROWS, BN, STAGES, PARTS, PART, TRANS_B)
+        acc, step = accumulate(
+            a_tiles, b_tiles, full, empty, step, steps, ROWS, BN, STAGES, PARTS, PART, TRANS_B,
+            CLUSTER_M, CLUSTER_N, down, across,
+        )  # fmt: skip
         if PINGPONG:
             tlx.barrier_arrive(turn[(GROUP + 1) % GROUPS])
-        row, column = tile_of(work // SPLIT, M, N, BM, BN, GROUP_M)
+        row, column = corner(work, M, N, down, across, BM, BN, GROUP_M, SPLIT, CLUSTER_M, CLUSTER_N)
         row += PART * ROWS
         acc = tlx.async_dot_wait(0, acc)
         if steps > 0:
-            tlx.barrier_arrive(empty[(step - 1) % STAGES])
+            release(empty[(step - 1) % STAGES], down, across, CLUSTER_M, CLUSTER_N)
         if PINGPONG:
             step += steps * (GROUPS - 1)
         if SPLIT == 1:
@@ -353,8 +462,9 @@ def consume(
         else:
             # The last piece is computed after the others, or beside them, and stores the tile.
             piece = work % SPLIT
-            marks = ready + (work // SPLIT * PARTS + PART) * SPLIT
-            other = partial + (work // SPLIT * (SPLIT - 1)).to(tl.int64) * (BM * BN) + PART * ROWS * BN
+            tile = work // SPLIT * (CLUSTER_M * CLUSTER_N) + across * CLUSTER_M + down
+            marks = ready + (tile * PARTS + PART) * SPLIT
+            other = partial + (tile * (SPLIT - 1)).to(tl.int64) * (BM * BN) + PART * ROWS * BN
             if piece < SPLIT - 1:
                 keep_tile(other + piece * (BM * BN), acc, SUBTILE)
                 tl.debug_barrier()
@@ -393,6 +503,8 @@ def gemm(
     PRODUCER_WARPS: tl.constexpr,
     CONSUMER_REGISTERS: tl.constexpr,
     SPLIT: tl.constexpr,
+    CLUSTER_M: tl.constexpr,
+    CLUSTER_N: tl.constexpr,
     TRANS_B: tl.constexpr,
     EPILOGUE: tl.constexpr,
 ):
@@ -409,37 +521,47 @@ def gemm(
     if GROUPS == 2:
         staging_2 = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
     full = tlx.alloc_barriers(STAGES)
-    empty = tlx.alloc_barriers(STAGES, arrive_count=PARTS)
+    empty = tlx.alloc_barriers(STAGES, arrive_count=PARTS * (CLUSTER_M + CLUSTER_N - 1))
     turn = tlx.alloc_barriers(GROUPS)
 
-    with tlx.async_tasks():
+    # Not by a task: tasks start later.
+    fill(
+        a, b, a_tiles, b_tiles, full, M, N, K,
+        BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, CLUSTER_M, CLUSTER_N, TRANS_B,
+    )  # fmt: skip
+    with tlx.async_tasks(no_ending_cluster_sync=CLUSTER_M * CLUSTER_N > 1):
         with tlx.async_task("default"):
             if PRODUCER_WARPS == 4:
                 produce(
-                    a, b, a_tiles, b_tiles, full, empty, M, N, K, BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, TRANS_B
-                )
+                    a, b, a_tiles, b_tiles, full, empty, M, N, K,
+                    BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, CLUSTER_M, CLUSTER_N, TRANS_B,
+                )  # fmt: skip
             else:
                 consume(
                     c, a_tiles, b_tiles, staging, full, empty, turn, M, N, K, x, y, partial, ready,
-                    0, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT, TRANS_B, EPILOGUE,
+                    0, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT,
+                    CLUSTER_M, CLUSTER_N, TRANS_B, EPILOGUE,
                 )  # fmt: skip
         if PRODUCER_WARPS == 4:
             with tlx.async_task(num_warps=4, num_regs=CONSUMER_REGISTERS):
                 consume(
                     c, a_tiles, b_tiles, staging, full, empty, turn, M, N, K, x, y, partial, ready,
-                    0, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT, TRANS_B, EPILOGUE,
+                    0, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT,
+                    CLUSTER_M, CLUSTER_N, TRANS_B, EPILOGUE,
                 )  # fmt: skip
         if GROUPS == 2:
             with tlx.async_task(num_warps=4, num_regs=CONSUMER_REGISTERS):
                 consume(
                     c, a_tiles, b_tiles, staging_2, full, empty, turn, M, N, K, x, y, partial, ready,
-                    1, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT, TRANS_B, EPILOGUE,
+                    1, BM, BN, BK, GROUP_M, STAGES, GROUPS, PINGPONG, SKEW, SUBTILE, STAGING, SPLIT,
+                    CLUSTER_M, CLUSTER_N, TRANS_B, EPILOGUE,
                 )  # fmt: skip
         if PRODUCER_WARPS == 1:
             with tlx.async_task(num_warps=1, num_regs=PRODUCER_REGISTERS):
                 produce(
-                    a, b, a_tiles, b_tiles, full, empty, M, N, K, BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, TRANS_B
-                )
+                    a, b, a_tiles, b_tiles, full, empty, M, N, K,
+                    BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, CLUSTER_M, CLUSTER_N, TRANS_B,
+                )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -458,6 +580,8 @@ class Config:
         PRODUCER_WARPS: 1, or 4: then the copies start sooner after the launch, and each costs barriers.
         CONSUMER_REGISTERS: Registers of a consumer's thread, taken from the producer; None when all have the same.
         SPLIT: Programs that share the K of a tile, where tiles are too few for all of them.
+        CLUSTER_M: Blocks of a cluster along M, 1 or 2: two share what they read of B.
+        CLUSTER_N: Blocks of a cluster along N, 1 or 2: two share what they read of A.
     """
 
     BM: int
@@ -473,39 +597,63 @@ class Config:
     PRODUCER_WARPS: int = 1
     CONSUMER_REGISTERS: int | None = None
     SPLIT: int = 1
+    CLUSTER_M: int = 1
+    CLUSTER_N: int = 1
+
+    @property
+    def cluster(self) -> int:
+        """Return the number of blocks of a cluster."""
+        return self.CLUSTER_M * self.CLUSTER_N
 
     def blocks(self, trans_b: bool) -> dict[str, list[int]]:
         """Return the blocks of the descriptors."""
-        rows = self.BM if self.PINGPONG else self.BM // self.GROUPS
-        b = [self.BN, self.BK] if trans_b else [self.BK, self.BN]
-        return {"a": [rows, self.BK], "b": b, "c": [rows, self.BN // self.SUBTILE]}
+        parts = 1 if self.PINGPONG else self.GROUPS
+        columns = self.BN // self.CLUSTER_M
+        b = [columns, self.BK] if trans_b else [self.BK, columns]
+        a = [self.BM // max(parts, self.CLUSTER_N), self.BK]
+        return {"a": a, "b": b, "c": [self.BM // parts, self.BN // self.SUBTILE]}
+
+    def works(self, m: int, n: int) -> int:
+        """Return the number of pieces of work of all blocks."""
+        rows, columns = triton.cdiv(m, self.BM * self.CLUSTER_M), triton.cdiv(n, self.BN * self.CLUSTER_N)
+        return rows * columns * self.cluster * self.SPLIT
 
     def __str__(self) -> str:
         kind = "ping-pong" if self.PINGPONG else "cooperative" if self.GROUPS == 2 else "single"
         split = f"-split{self.SPLIT}" if self.SPLIT > 1 else ""
-        return f"{self.BM}x{self.BN}x{self.BK}-s{self.STAGES}-{kind}-skew{self.SKEW}-g{self.GROUP_M}{split}"
+        cluster = f"-c{self.CLUSTER_M}x{self.CLUSTER_N}" if self.cluster > 1 else ""
+        return f"{self.BM}x{self.BN}x{self.BK}-s{self.STAGES}-{kind}-skew{self.SKEW}-g{self.GROUP_M}{split}{cluster}"
 
 
 WIDE = Config(128, 256, 64, STAGES=4, SUBTILE=4, STAGING=2, SKEW=2, CONSUMER_REGISTERS=232)
 TURNS = Config(128, 128, 64, STAGES=6, SUBTILE=2, STAGING=1, PINGPONG=True, CONSUMER_REGISTERS=232)
 SMALL = Config(64, 128, 64, STAGES=8, SUBTILE=1, STAGING=1, GROUPS=1, PRODUCER_WARPS=4, GROUP_M=16)
+SHARED = replace(WIDE, GROUP_M=8, CLUSTER_M=2)
 DEEP = Config(128, 128, 64, STAGES=6, SUBTILE=2, STAGING=2, SPLIT=4)
 
 CONFIGS = (
     WIDE,
     replace(WIDE, GROUP_M=16),
     replace(WIDE, BM=256, BN=128),
+    SHARED,
+    replace(SHARED, BM=256, BN=128, CLUSTER_M=1, CLUSTER_N=2),
     TURNS,
     replace(TURNS, GROUP_M=16),
     replace(TURNS, BM=64, BN=256, STAGES=5, SUBTILE=4, GROUP_M=8),
+    replace(TURNS, GROUP_M=8, CLUSTER_M=2),
     SMALL,
+    replace(SMALL, CLUSTER_M=2),
+    replace(SMALL, CLUSTER_N=2),
     replace(SMALL, BM=128, BN=64),
     DEEP,
 )
 """What is worth trying on an H200 or H100, of 16-bit operands."""
 
 # Operands of 8 bits: a row of 128 bytes holds twice the elements.
-CONFIGS_8 = tuple(replace(config, BK=2 * config.BK) for config in (WIDE, TURNS, SMALL, DEEP))
+CONFIGS_8 = tuple(
+    replace(config, BK=2 * config.BK)
+    for config in (WIDE, TURNS, SMALL, DEEP, SHARED, replace(TURNS, GROUP_M=8, CLUSTER_M=2))
+)
 
 
 def choose(m: int, n: int, k: int, processors: int, bits: int = 16) -> Config:
@@ -516,14 +664,17 @@ def choose(m: int, n: int, k: int, processors: int, bits: int = 16) -> Config:
         processors: Multiprocessors of the GPU.
         bits: Size of an element of the operands.
     """
-    wide, turns, small, deep = (WIDE, TURNS, SMALL, DEEP) if bits == 16 else CONFIGS_8
+    wide, turns, small, deep = (WIDE, TURNS, SMALL, DEEP) if bits == 16 else CONFIGS_8[:4]
     tiles = triton.cdiv(m, wide.BM) * triton.cdiv(n, wide.BN)
     if 8 * tiles <= processors and k >= 8192:
         return deep
     if 2 * tiles <= processors:
         return small
     # Turns hide the store of a tile behind the products of the next, and draw power evenly; wide tiles read less.
-    return wide if bits == 16 and tiles <= 4 * processors and k >= 2048 else turns
+    if bits == 8 or tiles > 4 * processors or k < 2048:
+        return turns
+    # Blocks of a cluster start later, which more than two rounds of tiles make up for.
+    return SHARED if tiles > 2 * processors else wide
 
 
 def compile_for(
@@ -559,7 +710,14 @@ def compile_for(
         constants |= {"x": None, "y": None}
     else:
         text += f", x=*{auxiliary}:16, y=*{auxiliary}:16"
-    return Specialization(gemm, parse_signature(text), constants, {"num_warps": 4}).compile(target)
+    with launched_as(config.cluster) if config.cluster > 1 else contextlib.nullcontext():
+        return Specialization(gemm, parse_signature(text), constants, {"num_warps": 4}).compile(target)
+
+
+@functools.cache
+def teach_clusters() -> None:
+    """Let launches take ``ctas_per_cga``, from now on."""
+    tlx.install_compat()
 
 
 def prepare(a, b, out, epilogue: Any = plain, x=None, y=None, config: Config | None = None) -> Callable[[], Any]:
@@ -588,14 +746,19 @@ def prepare(a, b, out, epilogue: Any = plain, x=None, y=None, config: Config | N
     blocks = config.blocks(trans_b)
     tensors = {"a": a, "b": b.T if trans_b else b, "c": out}
     described = [TensorDescriptor.from_tensor(tensors[name], blocks[name]) for name in "abc"]
-    tiles = triton.cdiv(m, config.BM) * triton.cdiv(n, config.BN)
-    grid = (min(processors, tiles * config.SPLIT),)
+    works = config.works(m, n)
+    grid = (min(processors // config.cluster * config.cluster, works),)
     constants = {**asdict(config), "TRANS_B": trans_b, "EPILOGUE": epilogue}
     partial = ready = None
     if config.SPLIT > 1:
+        tiles = works // config.SPLIT
         partial = torch.empty(tiles * (config.SPLIT - 1) * config.BM * config.BN, device=a.device, dtype=torch.float32)
         ready = torch.zeros(tiles * config.GROUPS * config.SPLIT, device=a.device, dtype=torch.int32)
-    return lambda: gemm[grid](*described, m, n, k, x, y, partial, ready, **constants, num_warps=4)
+    options: dict[str, Any] = {"num_warps": 4}
+    if config.cluster > 1:
+        teach_clusters()
+        options["ctas_per_cga"] = (config.cluster, 1, 1)
+    return lambda: gemm[grid](*described, m, n, k, x, y, partial, ready, **constants, **options)
 
 
 def matmul(a, b, epilogue: Any = plain, x=None, y=None, out_dtype: Any = None, config: Config | None = None):

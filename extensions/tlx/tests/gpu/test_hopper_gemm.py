@@ -76,7 +76,7 @@ def test_configurations(config, shape):
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("trans_b", [False, True])
-@pytest.mark.parametrize("config", [example.WIDE, example.TURNS, example.DEEP], ids=str)
+@pytest.mark.parametrize("config", [example.WIDE, example.TURNS, example.DEEP, example.SHARED], ids=str)
 def test_types_and_orders(config, dtype, trans_b):
     m, n, k = 1160, 968, 520
     a, b = random(m, k, dtype=dtype, seed=1), random(k, n, dtype=dtype, seed=2)

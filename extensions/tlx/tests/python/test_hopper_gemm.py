@@ -6,6 +6,8 @@ import re
 import sys
 
 import pytest
+import triton
+import triton.language as tl
 
 from tritonext.inspect_code import stats
 from tritonext.testing import run_python
@@ -13,7 +15,14 @@ from tritonext.testing import run_python
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
 np = pytest.importorskip("numpy")
 
-from tritonext_tlx.simulator import Descriptor, Typed  # noqa: E402
+from tritonext_tlx.simulator import (  # noqa: E402
+    BarrierMisuse,
+    ByteCountMismatch,
+    Descriptor,
+    Race,
+    ReadBeforeCompletion,
+    Typed,
+)
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "hopper_gemm.py"
 
@@ -84,6 +93,7 @@ def test_a_transposed_operand_is_read_in_place(config):
     [
         ((1024, 1024, 1024), example.SMALL),
         ((2048, 2048, 2048), example.WIDE),
+        ((4096, 4096, 4096), example.SHARED),
         ((8192, 1024, 8192), example.WIDE),
         ((8192, 8192, 8192), example.TURNS),
         ((8192, 8192, 512), example.TURNS),
@@ -113,7 +123,8 @@ def simulate(config, shape, programs, seed, epilogue=example.plain, trans_b=Fals
     blocks = config.blocks(trans_b)
     described = [Descriptor(value, blocks[name]) for name, value in zip("abc", operands, strict=True)]
     constants = example.asdict(config) | {"TRANS_B": trans_b, "EPILOGUE": epilogue}
-    tlx.simulate(example.gemm, (programs,), *described, m, n, k, x, y, None, None, seed=seed, num_warps=4, **constants)
+    options = {"num_warps": 4, "ctas_per_cga": (config.cluster, 1, 1)}
+    tlx.simulate(example.gemm, (programs,), *described, m, n, k, x, y, None, None, seed=seed, **options, **constants)
     result = operands[2] if dtype is not None else operands[2].numbers()
     return result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64)
 
@@ -135,6 +146,42 @@ def simulate(config, shape, programs, seed, epilogue=example.plain, trans_b=Fals
 def test_simulated(config, shape, programs, seed):
     result, reference = simulate(config, shape, programs, seed)
     np.testing.assert_allclose(result, reference, rtol=1e-3, atol=2e-3 * shape[2] ** 0.5)
+
+
+CLUSTERS = [
+    example.replace(COOPERATIVE, BN=128, CLUSTER_M=2),
+    example.replace(COOPERATIVE, CLUSTER_N=2),
+    example.replace(PING_PONG, BN=128, CLUSTER_M=2),
+    example.replace(PING_PONG, CLUSTER_N=2),
+    example.replace(SINGLE, BN=128, CLUSTER_M=2, CLUSTER_N=2),
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "clusters"),
+    [
+        ((256, 256, 96), 1),
+        # Another number of tiles for each cluster, and blocks whose tile is outside, or has an edge.
+        ((136, 328, 40), 2),
+    ],
+)
+@pytest.mark.parametrize("config", CLUSTERS, ids=str)
+def test_simulated_clusters(config, shape, clusters, trans_b, seed):
+    result, reference = simulate(config, shape, clusters * config.cluster, seed, trans_b=trans_b)
+    np.testing.assert_allclose(result, reference, rtol=1e-3, atol=2e-3 * shape[2] ** 0.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slots_are_not_filled_before_both_blocks_have_read_them(seed, monkeypatch):
+    @triton.jit
+    def release_own(empty, down, across, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr):
+        tlx.barrier_arrive(empty, 2)
+
+    monkeypatch.setattr(example, "release", release_own)
+    with pytest.raises((Race, BarrierMisuse, ByteCountMismatch, ReadBeforeCompletion)):
+        simulate(CLUSTERS[2], (256, 256, 320), 4, seed)
 
 
 @pytest.mark.parametrize("config", [COOPERATIVE, PING_PONG], ids=str)
