@@ -11,12 +11,13 @@ biases in the projections as in AlphaFold 3):
 
 - ``project`` keeps the weights in shared memory and computes a and b by channel: as weights times x transposed, so that
   results leave the tensor cores as rows of pairs. Incoming edges are outgoing ones of z transposed, which is another
-  descriptor of z.
+  descriptor of z. One task copies, one normalizes tiles in place, and two multiply them by half of the weights each.
 - ``multiply`` is a ping-pong GEMM over the matrices of all channels, on the tasks of ``hopper_gemm``.
 - ``finish`` turns t back by the transposed operands of its products, and computes x again rather than its gate before.
+  One task copies, and two normalize, multiply and store tiles of their own. The result goes through an epilogue, which
+  may add the pairs.
 
-In the first and last kernel one task copies, one normalizes tiles in place, and two multiply and store. The result goes
-through an epilogue, which may add the pairs. On a machine without a Hopper GPU the script shows the machine code.
+On a machine without a Hopper GPU the script shows the machine code.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ __all__ = [
 
 # Rows of a weight that one product of a warpgroup takes.
 _ROWS = tl.constexpr(64)
-# Of tiles to be normalized over their columns, or rows: sums stay in a warp, and the 16 bytes that each of eight threads
-# reads come from all banks of a swizzled tile.
+# Of tiles to be normalized over their columns, or rows: sums stay in a warp, and the 16 bytes that each of eight
+# threads reads come from all banks of a swizzled tile.
 _BY_ROW = tl.constexpr(BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))
 _BY_COLUMN = tl.constexpr(BlockedLayout([1, 8], [16, 2], [1, 4], [0, 1]))
 
@@ -322,6 +323,78 @@ def multiply(
 
 
 @triton.jit
+def complete(
+    out,
+    other,
+    gamma_in,
+    beta_in,
+    gamma_out,
+    beta_out,
+    t_tiles,
+    x_tiles,
+    p_tile,
+    g_tile,
+    staging,
+    weights,
+    full,
+    empty,
+    loaded,
+    rounds,
+    N,
+    eps,
+    GROUP: tl.constexpr,
+    GROUPS: tl.constexpr,
+    STAGES: tl.constexpr,
+    GATE: tl.constexpr,
+    EPILOGUE: tl.constexpr,
+):
+    """Normalize, multiply and store the tiles of a group."""
+    ROWS: tl.constexpr = x_tiles.shape[0]
+    C: tl.constexpr = x_tiles.shape[1]
+    DTYPE: tl.constexpr = tlx.dtype_of(x_tiles)
+    channels = tl.arange(0, C)
+    x_scale = tl.load(gamma_in + channels).to(tl.float32)
+    x_shift = tl.load(beta_in + channels).to(tl.float32)
+    t_scale = tl.load(gamma_out + channels).to(tl.float32)
+    t_shift = tl.load(beta_out + channels).to(tl.float32)
+    result = tlx.local_reshape(staging[0], [ROWS, C])
+    tlx.barrier_wait(weights[0], 0)
+    for step in range(rounds):
+        line, start = place(tl.program_id(0) + step * tl.num_programs(0), N, GROUPS * ROWS)
+        start += GROUP * ROWS
+        slot, phase = tlx.get_bufidx_phase(step, STAGES)
+        part = slot * GROUPS + GROUP
+        # The store of the tile before may still read the buffer.
+        tlx.async_descriptor_store_wait(0)
+        if other is not None:
+            # The tile comes to where the result will be.
+            tlx.barrier_expect_bytes(loaded[GROUP], ROWS * C * tlx.size_of(DTYPE))
+            tlx.async_descriptor_load(other, staging[0], [line, start, 0], loaded[GROUP])
+        tlx.barrier_wait(full[part], phase)
+        normalize(x_tiles[part], x_scale, x_shift, eps, 1)
+        tlx.fence_async_shared()
+        # The gate is computed while the other tile is normalized.
+        gate = tlx.async_dot(x_tiles[part], tlx.local_trans(g_tile[0]))
+        normalize(t_tiles[part], t_scale, t_shift, eps, 0)
+        tlx.fence_async_shared()
+        value = tlx.async_dot(tlx.local_trans(t_tiles[part]), tlx.local_trans(p_tile[0]))
+        gate = tlx.async_dot_wait(1, gate)
+        gate = GATE(gate)
+        value = tlx.async_dot_wait(0, value)
+        tlx.barrier_arrive(empty[part])
+        value = value * gate
+        if other is not None:
+            tlx.barrier_wait(loaded[GROUP], step & 1)
+            value = EPILOGUE(value, tlx.local_load(result))
+        else:
+            value = EPILOGUE(value, None)
+        tlx.local_store(result, value.to(DTYPE))
+        tlx.fence_async_shared()
+        tlx.async_descriptor_store(out, staging[0], [line, start, 0])
+    tlx.async_descriptor_store_wait(0)
+
+
+@triton.jit
 def finish(
     t,
     x,
@@ -350,69 +423,33 @@ def finish(
     x_tiles = tlx.local_alloc((_ROWS, C), DTYPE, STAGES * 2)
     p_tile = tlx.local_alloc((C, C), DTYPE, 1)
     g_tile = tlx.local_alloc((C, C), DTYPE, 1)
-    staging = tlx.local_alloc((1, _ROWS, C), DTYPE, 2)
+    first = tlx.local_alloc((1, _ROWS, C), DTYPE, 1)
+    second = tlx.local_alloc((1, _ROWS, C), DTYPE, 1)
     weights = tlx.alloc_barriers(1)
     full = tlx.alloc_barriers(STAGES * 2)
-    ready = tlx.alloc_barriers(STAGES * 2)
     empty = tlx.alloc_barriers(STAGES * 2)
+    loaded = None
     if other is not None:
         loaded = tlx.alloc_barriers(2)
     rounds = rounds_of(lines * tl.cdiv(N, BM))
 
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            channels = tl.arange(0, C)
-            x_scale = tl.load(gamma_in + channels).to(tl.float32)
-            x_shift = tl.load(beta_in + channels).to(tl.float32)
-            t_scale = tl.load(gamma_out + channels).to(tl.float32)
-            t_shift = tl.load(beta_out + channels).to(tl.float32)
-            for step in range(rounds):
-                slot, phase = tlx.get_bufidx_phase(step, STAGES)
-                for part in tl.static_range(2):
-                    tlx.barrier_wait(full[slot * 2 + part], phase)
-                    normalize(x_tiles[slot * 2 + part], x_scale, x_shift, eps, 1)
-                    normalize(t_tiles[slot * 2 + part], t_scale, t_shift, eps, 0)
-                    tlx.fence_async_shared()
-                    tlx.barrier_arrive(ready[slot * 2 + part])
-        with tlx.async_task(num_warps=4, num_regs=REGISTERS, replicate=2):
-            group: tl.constexpr = tlx.async_task_replica_id()
-            tlx.barrier_wait(weights[0], 0)
-            for step in range(rounds):
-                tile = tl.program_id(0) + step * tl.num_programs(0)
-                line, start = place(tile, N, BM)
-                start += group * _ROWS
-                slot, phase = tlx.get_bufidx_phase(step, STAGES)
-                part = slot * 2 + group
-                tile_of_out = tlx.local_reshape(staging[group], [_ROWS, C])
-                if other is not None:
-                    # The tile comes to where the result will be.
-                    tlx.async_descriptor_store_wait(0)
-                    tlx.barrier_expect_bytes(loaded[group], _ROWS * C * tlx.size_of(DTYPE))
-                    tlx.async_descriptor_load(other, staging[group], [line, start, 0], loaded[group])
-                tlx.barrier_wait(ready[part], phase)
-                value = tlx.async_dot(tlx.local_trans(t_tiles[part]), tlx.local_trans(p_tile[0]))
-                gate = tlx.async_dot(x_tiles[part], tlx.local_trans(g_tile[0]))
-                gate = tlx.async_dot_wait(0, gate)
-                value = tlx.async_dot_wait(0, value)
-                tlx.barrier_arrive(empty[part])
-                value = value * GATE(gate)
-                if other is not None:
-                    tlx.barrier_wait(loaded[group], step & 1)
-                    value = EPILOGUE(value, tlx.local_load(tile_of_out))
-                else:
-                    tlx.async_descriptor_store_wait(0)
-                    value = EPILOGUE(value, None)
-                tlx.local_store(tile_of_out, value.to(DTYPE))
-                tlx.fence_async_shared()
-                tlx.async_descriptor_store(out, staging[group], [line, start, 0])
-            tlx.async_descriptor_store_wait(0)
+            complete(
+                out, other, gamma_in, beta_in, gamma_out, beta_out, t_tiles, x_tiles, p_tile, g_tile, first,
+                weights, full, empty, loaded, rounds, N, eps, 0, 2, STAGES, GATE, EPILOGUE,
+            )  # fmt: skip
+        with tlx.async_task(num_warps=4, num_regs=REGISTERS):
+            complete(
+                out, other, gamma_in, beta_in, gamma_out, beta_out, t_tiles, x_tiles, p_tile, g_tile, second,
+                weights, full, empty, loaded, rounds, N, eps, 1, 2, STAGES, GATE, EPILOGUE,
+            )  # fmt: skip
         with tlx.async_task(num_warps=1, num_regs=24):
             tlx.barrier_expect_bytes(weights[0], 2 * C * C * tlx.size_of(DTYPE))
             tlx.async_descriptor_load(p_out, p_tile[0], [0, 0], weights[0])
             tlx.async_descriptor_load(g_out, g_tile[0], [0, 0], weights[0])
             for step in range(rounds):
-                tile = tl.program_id(0) + step * tl.num_programs(0)
-                line, start = place(tile, N, BM)
+                line, start = place(tl.program_id(0) + step * tl.num_programs(0), N, BM)
                 slot, phase = tlx.get_bufidx_phase(step, STAGES)
                 for group in tl.static_range(2):
                     part = slot * 2 + group
@@ -430,7 +467,7 @@ class Config:
     Args:
         BM: Pairs that are projected together.
         PROJECT_STAGES, MULTIPLY_STAGES, FINISH_STAGES: Slots of the rings.
-        PROJECT_REGISTERS, FINISH_REGISTERS: Registers of a thread that multiplies.
+        PROJECT_REGISTERS, FINISH_REGISTERS: Registers of a thread of the tasks that multiply.
         TILE_M, TILE_N, TILE_K: Tile of the product over k.
         GROUP_M: Rows of its tiles that are finished together.
         GATE: Function of the sigmoid, :func:`sigmoid_approx` or :func:`sigmoid`.
@@ -445,7 +482,7 @@ class Config:
     GROUP_M: int = 4
     MULTIPLY_STAGES: int = 6
     FINISH_STAGES: int = 2
-    FINISH_REGISTERS: int = 168
+    FINISH_REGISTERS: int = 240
     GATE: Any = sigmoid_approx
 
     def constants(self, kernel: str) -> dict[str, Any]:
