@@ -99,8 +99,7 @@ def softmax_step(scores, top, total, scale):
 
 @triton.jit
 def store_rows(desc, out, tile, value, row, column, stride, left):
-    """Store the first ``left`` rows of a tile; rows behind may be those of another sequence."""
-    tlx.async_descriptor_store_wait(0)
+    """Store the first ``left`` rows of a tile, which is free; rows behind may be those of another sequence."""
     tlx.local_store(tile, value)
     if left >= value.shape[0]:
         tlx.fence_async_shared()
@@ -328,6 +327,7 @@ def forward(
                 tlx.barrier_arrive(v_empty[last])
                 step += 1
                 result = (acc * inverse[:, None]).to(DTYPE)
+                tlx.async_descriptor_store_wait(0)
                 store_rows(o, out, o_tiles[group], result, o_row, o_column, stride, q_count - row)
             tlx.async_descriptor_store_wait(0)
             if group == 0:
@@ -655,7 +655,8 @@ def prepare(
 
     Sums of gradients, in ``total``, start at zero.
     """
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    # The last rows first, so that the first ones, where the next kernel begins, are the last to enter the cache.
+    rows = (tl.num_programs(0) - 1 - tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
     keep = rows < count
     cells = rows.to(tl.int64)[:, None] * D + tl.arange(0, D)[None, :]
     left = tl.load(out + cells, mask=keep[:, None], other=0.0).to(tl.float32)
@@ -671,7 +672,8 @@ def prepare(
 @triton.jit(do_not_specialize=["count"])
 def finish(total, dq, factor, count, CELLS: tl.constexpr):
     """Scale and round the gradient of the queries, and put it in order."""
-    cells = tl.program_id(0).to(tl.int64) * CELLS + tl.arange(0, CELLS)
+    # The last gradients are those that the cache still holds.
+    cells = (tl.num_programs(0) - 1 - tl.program_id(0)).to(tl.int64) * CELLS + tl.arange(0, CELLS)
     value = tl.load(total + cells, mask=cells < count) * factor
     tl.store(dq + cells, interleaved(value).to(dq.dtype.element_ty), mask=cells < count)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import importlib.util
+import itertools
+import os
 import pathlib
 import sys
 
 import pytest
+
+from tritonext.testing import run_python
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
@@ -23,8 +28,29 @@ def hopper():
         pytest.skip("tasks with asynchronous dots need a GPU of compute capability 9.0")
 
 
+# Arguments: the example, a type, a size of heads, and whether to mask and to pack.
+RUN = """
+import importlib.util, sys, torch
+spec = importlib.util.spec_from_file_location("attention", sys.argv[1])
+sys.modules["attention"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+dtype, dim, causal, packed = getattr(torch, sys.argv[2]), int(sys.argv[3]), *(x == "True" for x in sys.argv[4:])
+starts = torch.tensor([0, 64], device="cuda", dtype=torch.int32)
+q, k, v, do = (torch.randn((64, 1, dim) if packed else (1, 1, 64, dim), device="cuda", dtype=dtype) for _ in range(4))
+packed = module.Packed(starts, starts, 64, 64) if packed else None
+out, lse = module.attention(q, k, v, causal, packed=packed)
+module.attention_backward(do, q, k, v, out, lse, causal, packed=packed)
+torch.cuda.synchronize()
+"""
+
+
 @pytest.fixture(scope="module")
 def example():
+    # Each kernel takes some 5 s to compile, which for 32 one after another is most of the time of these tests.
+    variants = itertools.product(TOLERANCES, (64, 128), (False, True), (False, True))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in pool.map(lambda variant: run_python("-c", RUN, EXAMPLE, *map(str, variant)), variants):
+            assert done.returncode == 0, done
     spec = importlib.util.spec_from_file_location("attention", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up.
