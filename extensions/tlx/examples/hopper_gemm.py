@@ -10,7 +10,7 @@ its staging memory is small:
 - *ping-pong*: each consumer computes whole tiles of its own, in turns, and stores while the other multiplies.
 - *split*: several programs share the K of a tile, and the last of them adds up what the others leave in global memory.
 - *clusters*, with each of these: two blocks compute tiles beside each other. Of what both read, each copies a half, to
-  both (TMA multicast), so that less is read from the L2 cache.
+  both (TMA multicast).
 
 ``matmul`` chooses a configuration by shape. On a machine without a Hopper GPU the script shows the machine code.
 """
@@ -652,7 +652,15 @@ CONFIGS = (
 # Operands of 8 bits: a row of 128 bytes holds twice the elements.
 CONFIGS_8 = tuple(
     replace(config, BK=2 * config.BK)
-    for config in (WIDE, TURNS, SMALL, DEEP, SHARED, replace(TURNS, GROUP_M=8, CLUSTER_M=2))
+    for config in (
+        WIDE,
+        TURNS,
+        SMALL,
+        DEEP,
+        replace(TURNS, GROUP_M=16),
+        SHARED,
+        replace(TURNS, GROUP_M=8, CLUSTER_M=2),
+    )
 )
 
 
@@ -671,7 +679,9 @@ def choose(m: int, n: int, k: int, processors: int, bits: int = 16) -> Config:
     if 2 * tiles <= processors:
         return small
     # Turns hide the store of a tile behind the products of the next, and draw power evenly; wide tiles read less.
-    if bits == 8 or tiles > 4 * processors or k < 2048:
+    if bits == 8:
+        return CONFIGS_8[4] if tiles > 8 * processors else turns
+    if tiles > 4 * processors or k < 2048:
         return turns
     # Blocks of a cluster start later, which more than two rounds of tiles make up for.
     return SHARED if tiles > 2 * processors else wide

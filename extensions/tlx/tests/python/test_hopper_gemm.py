@@ -103,6 +103,11 @@ def test_configurations_are_chosen_by_shape(shape, expected):
     assert example.choose(*shape, 132) == expected
 
 
+@pytest.mark.parametrize(("shape", "rows"), [((4096, 4096, 4096), 4), ((8192, 8192, 4096), 16)])
+def test_products_of_8_bits_finish_more_rows_together_when_they_are_large(shape, rows):
+    assert example.choose(*shape, 132, bits=8) == example.replace(example.TURNS, BK=128, GROUP_M=rows)
+
+
 COOPERATIVE = example.Config(128, 64, 32, STAGES=3, SUBTILE=2, STAGING=2, SKEW=1, GROUP_M=2)
 PING_PONG = example.Config(64, 64, 32, STAGES=3, SUBTILE=2, STAGING=1, PINGPONG=True)
 SINGLE = example.Config(64, 64, 32, STAGES=2, SUBTILE=1, STAGING=1, GROUPS=1, PRODUCER_WARPS=4)
