@@ -883,16 +883,17 @@ def compile_forward(
     packed: bool = False,
     dtype: str = "fp16",
     target: str = "cuda:90",
+    options: dict[str, Any] | None = None,
     **config: Any,
 ):
-    """Return the forward kernel compiled for a target, on any machine."""
+    """Return the forward kernel compiled for a target, on any machine; ``options`` are added to those of a launch."""
     tile = {**FORWARD[dim][0], **config}
     rows = tile["BM"] // tile["GROUPS"]
     blocks = {"q": rows, "k": tile["BN"], "v": tile["BN"], "o": rows}
     text = ", ".join(f"{name}=tensordesc<{dtype}{[size, dim]}>" for name, size in blocks.items())
     text += f", out=*{dtype}:16, lse=*fp32:16, {_TAIL}, scale=fp32, counter=*i32:16"
     constants = {**tile, "D": dim, "CAUSAL": causal, "PACKED": packed}
-    options = {"num_warps": 4, "enable_fp_fusion": True}
+    options = {"num_warps": 4, "enable_fp_fusion": True} | (options or {})
     return Specialization(forward, parse_signature(text), constants, options).compile(target)
 
 
@@ -902,9 +903,10 @@ def compile_backward(
     packed: bool = False,
     dtype: str = "fp16",
     target: str = "cuda:90",
+    options: dict[str, Any] | None = None,
     **config: Any,
 ):
-    """Return the backward kernel compiled for a target, on any machine."""
+    """Return the backward kernel compiled for a target, on any machine; ``options`` are added to those of a launch."""
     tile = {**BACKWARD[dim][0], **config}
     rows = tile["BN"] // 2
     blocks = {"q": tile["BM"], "k": rows, "v": rows, "do": tile["BM"], "dq": tile["BM"], "dk": rows, "dv": rows}
@@ -912,7 +914,7 @@ def compile_backward(
     text = ", ".join(f"{name}=tensordesc<{kinds[name][0]}{[size, kinds[name][1]]}>" for name, size in blocks.items())
     text += f", dk_out=*{dtype}:16, dv_out=*{dtype}:16, lse=*fp32:16, delta=*fp32:16, {_TAIL}, scale=fp32, factor=fp32"
     constants = {**tile, "D": dim, "CAUSAL": causal, "PACKED": packed}
-    options = {"num_warps": 4, "enable_fp_fusion": True}
+    options = {"num_warps": 4, "enable_fp_fusion": True} | (options or {})
     return Specialization(backward, parse_signature(text), constants, options).compile(target)
 
 

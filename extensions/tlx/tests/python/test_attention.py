@@ -213,6 +213,17 @@ def test_backward_code(example, dim):
     assert stats(kernel).spills < (1 if dim == 64 else 64)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["forward", "backward"])
+def test_instrumented_code(example, way):
+    # The concurrency sanitizer of stock Triton says by an assertion what it finds.
+    compiled = getattr(example, f"compile_{way}")
+    assert "__assertfail" not in compiled(64).asm["ptx"]
+    checked = compiled(64, options={"instrumentation_mode": "consan"})
+    assert "__assertfail" in checked.asm["ptx"]
+    assert checked.metadata.profile_scratch_size > 0
+
+
 def test_the_script_runs_without_a_gpu():
     done = run_python(EXAMPLE)
     assert done.returncode == 0, done.stderr
