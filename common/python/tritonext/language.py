@@ -68,8 +68,8 @@ def typed_builder(_semantic: Any) -> Any:
 
     It makes what ``triton.language`` has no spelling for: shared memory and its views, asynchronous copies, barriers,
     tensor memory, every layout. Its methods are those of Gluon's builder in the installed Triton; its attribute
-    ``no_value`` stands for an operand that is left out. It stands where the kernel's builder stands at the time of the
-    call, so ask anew after that one has moved.
+    ``no_value`` stands for an operand that is left out, and ``atomic_op`` has Triton's read-modify-write operations. It
+    stands where the kernel's builder stands at the time of the call, so ask anew after that one has moved.
 
     Ops with tensors reach the GPU dialects only in an extension that carries them across the conversion to layouts;
     ``tritonext/ForeignOps.h`` says how.

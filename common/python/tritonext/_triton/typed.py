@@ -45,6 +45,7 @@ def typed_builder(semantic: Any) -> Any:
         typed = gluon_ir.GluonOpBuilder(_context(builder), str(builder.options.arch))
         typed.options = builder.options
         typed.no_value = ir.value()
+        typed.atomic_op = ir.ATOMIC_OP
         builder.tritonext_typed = typed
     typed.restore_insertion_point(builder.get_insertion_point())
     typed.set_loc(builder.get_loc())

@@ -6,7 +6,7 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 import tritonext
 
 from .aliasing import reuse_group, reuse_group_type, storage_alias_spec
-from .amd import buffer_load, buffer_load_to_local, buffer_store, warp_pipeline_stage
+from .amd import buffer_atomic_add, buffer_load, buffer_load_to_local, buffer_store, warp_pipeline_stage
 from .barrier import (
     alloc_barriers,
     alloc_warp_barrier,
@@ -109,6 +109,7 @@ __all__ = [
     "barrier_arrive",
     "barrier_expect_bytes",
     "barrier_wait",
+    "buffer_atomic_add",
     "buffer_load",
     "buffer_load_to_local",
     "buffer_store",

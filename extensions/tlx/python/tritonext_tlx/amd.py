@@ -10,10 +10,10 @@ from triton.language.core import base_value
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, broadcast, choice, masked, number
-from .definition import AMD, AMD_ASYNC, constant, op, refuse, tensor
+from .definition import AMD, AMD_ASYNC, constant, op, refuse, target_of, tensor
 from .types import async_token, buffered_tensor, require_buffer
 
-__all__ = ["buffer_load", "buffer_load_to_local", "buffer_store", "warp_pipeline_stage"]
+__all__ = ["buffer_atomic_add", "buffer_load", "buffer_load_to_local", "buffer_store", "warp_pipeline_stage"]
 
 _LOAD_MODIFIERS = ("", ".ca", ".cg", ".cv")
 _STORE_MODIFIERS = ("", ".wb", ".cg", ".cs", ".wt")
@@ -82,15 +82,17 @@ def buffer_load(
     return tl.tensor(handle, result)
 
 
-def _stored(name: str, ptr: tl.tensor, places: tl.tensor, value: Any, semantic: Any) -> tl.tensor:
+def _stored(
+    name: str, ptr: tl.tensor, places: tl.tensor, value: Any, semantic: Any, argument: str = "stored_value"
+) -> tl.tensor:
     element = ptr.dtype.element_ty
-    given = number(name, "stored_value", value, semantic)
+    given = number(name, argument, value, semantic)
     if given.dtype.is_ptr():
-        raise refuse(name, "pointers are no numbers", "stored_value", expected=element, found=given.type)
+        raise refuse(name, "pointers are no numbers", argument, expected=element, found=given.type)
     stored = semantic.cast(given, element)
     if stored.type.is_block() and [*stored.shape] != [*places.shape]:
         expected, found = tuple(map(int, places.shape)), tuple(map(int, stored.shape))
-        raise refuse(name, "the shapes differ", "stored_value", expected=expected, found=found)
+        raise refuse(name, "the shapes differ", argument, expected=expected, found=found)
     return semantic.broadcast_impl_shape(stored, places.shape)
 
 
@@ -116,6 +118,73 @@ def buffer_store(
     modifier = _semantic._str_to_store_cache_modifier(choice(name, "cache_modifier", cache_modifier, _STORE_MODIFIERS))
     builder = typed_builder(_semantic)
     builder.create_buffer_store(value.handle, ptr.handle, places.handle, _handle(builder, chosen), modifier)
+
+
+# What the instruction adds; that of bf16 is new on gfx950. Stock gives integers without a sign the same bits.
+_ADDED = (tl.float16, tl.bfloat16, tl.float32, tl.float64, tl.int32, tl.uint32, tl.int64, tl.uint64)
+_SEMANTICS = (None, "relaxed", "acquire", "release", "acq_rel")
+_SCOPES = (None, "cta", "gpu")
+
+
+@op(targets=AMD, values={"scope": ("'sys'", ())})
+def buffer_atomic_add(
+    ptr: Any,
+    offsets: Any,
+    value: Any,
+    mask: Any = None,
+    sem: Any = None,
+    scope: Any = None,
+    contiguity: Any = 1,
+    _semantic: Any = None,
+) -> tl.tensor:
+    """Add to ``ptr[offsets]`` atomically by buffer instructions, and return what was there before.
+
+    Args:
+        ptr: As of :func:`buffer_load`, to floats of 16, 32 or 64 bits, or integers of 32 or 64; bf16 on gfx950.
+        offsets: As of :func:`buffer_load`.
+        value: Tensor of the shape of ``offsets``, or a scalar.
+        mask: Where to add; the result is undefined elsewhere.
+        sem: ``"relaxed"``, ``"acquire"``, ``"release"`` or ``"acq_rel"``, which None means.
+        scope: ``"cta"``, or ``"gpu"``, which None means. Stock Triton has no such instruction for the whole system;
+            ``tl.atomic_add`` does that.
+        contiguity: As of :func:`buffer_load_to_local`. Elements of 16 bits are added in pairs where it is known.
+
+    Raises:
+        UserError: An argument is of the wrong kind, or the target adds no such elements.
+    """
+    name = "buffer_atomic_add"
+    places, chosen = _place(name, ptr, offsets, mask, _semantic)
+    element = ptr.dtype.element_ty
+    known = [kind for kind in _ADDED if kind != tl.bfloat16 or target_of(_semantic) in AMD_ASYNC]
+    if element not in known:
+        expected = ", ".join(map(str, known))
+        raise refuse(name, "the target adds no elements of this type", "ptr", expected=expected, found=element)
+    added = _stored(name, ptr, places, value, _semantic, "value")
+    places = _contiguous(name, places, contiguity, _semantic)
+    order = _semantic._str_to_sem(choice(name, "sem", sem, _SEMANTICS))
+    reach = _semantic._str_to_scope(choice(name, "scope", scope, _SCOPES))
+    builder = typed_builder(_semantic)
+    kind = builder.atomic_op.FADD if element.is_floating() else builder.atomic_op.ADD
+    handle = builder.create_buffer_atomic_rmw(
+        kind, ptr.handle, places.handle, added.handle, order, reach, _handle(builder, chosen)
+    )
+    return tl.tensor(handle, added.type)
+
+
+def _contiguous(name: str, places: tl.tensor, contiguity: Any, semantic: Any) -> tl.tensor:
+    """Return offsets of which so many follow one another, a constant power of two.
+
+    Raises:
+        UserError: It is none.
+    """
+    shape = [int(size) for size in places.shape]
+    known = bounded(name, "contiguity", contiguity, 1, shape[-1])
+    if known & (known - 1):
+        raise refuse(name, "an argument is not a power of two", "contiguity", expected="such as 8", found=known)
+    if known == 1:
+        return places
+    steps = [*[1] * (len(shape) - 1), known]
+    return semantic.multiple_of(semantic.max_contiguous(places, steps), steps)
 
 
 @op(targets=AMD_ASYNC)
@@ -154,12 +223,7 @@ def buffer_load_to_local(
     if shape != kind.shape:
         raise refuse(name, "the shapes differ", "offsets", expected=tuple(kind.shape), found=tuple(shape))
     value = _other(name, ptr, places, chosen, other, _semantic)
-    known = bounded(name, "contiguity", contiguity, 1, shape[-1])
-    if known & (known - 1):
-        raise refuse(name, "an argument is not a power of two", "contiguity", expected="such as 8", found=known)
-    if known > 1:
-        ones = [1] * (len(shape) - 1)
-        places = _semantic.multiple_of(_semantic.max_contiguous(places, [*ones, known]), [*ones, known])
+    places = _contiguous(name, places, contiguity, _semantic)
     modifier = _semantic._str_to_load_cache_modifier(choice(name, "cache_modifier", cache_modifier, _LOAD_MODIFIERS))
     builder = typed_builder(_semantic)
     builder.create_buffer_load_to_local(

@@ -7,18 +7,28 @@ A kernel launched with ``ctas_per_cga=(n, 1, 1)`` is compiled for one block, whi
 from __future__ import annotations
 
 import functools
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import triton.language as tl
 
 import tritonext
-from tritonext.errors import UserError
+from tritonext.errors import InternalError, UserError
 
 from .definition import NVIDIA_TMA, constant, op, refuse, scalar
 from .utility import read_register
 
-__all__ = ["OPTION", "cluster_barrier", "cluster_cta_rank", "cluster_size_1d", "launched_as", "launched_blocks"]
+__all__ = [
+    "OPTION",
+    "along_first_axis",
+    "cluster_barrier",
+    "cluster_cta_rank",
+    "cluster_size_1d",
+    "launched_as",
+    "launched_blocks",
+]
 
 OPTION = "ctas_per_cga"
 """The launch option by which published TLX asks for clusters."""
@@ -32,32 +42,61 @@ class _Launch:
     """The last stage of a kernel whose blocks are launched as clusters.
 
     Args:
-        blocks: Blocks of a cluster.
+        shape: Blocks of a cluster along each axis.
     """
 
-    def __init__(self, blocks: int) -> None:
-        self.blocks = blocks
+    def __init__(self, shape: tuple[int, int, int]) -> None:
+        self.shape = shape
+        self.blocks = math.prod(shape)
 
     def __call__(self, inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
         if "clusterlaunchcontrol.try_cancel" in source:
             raise UserError(
                 "each block of a cluster would ask for work of its own, and get that of a whole cluster",
                 where=OPTION,
-                found=f"{OPTION}=({self.blocks}, 1, 1) for a kernel with tlx.clc_producer",
+                found=f"{OPTION}={self.shape} for a kernel with tlx.clc_producer",
                 hint="launch it without clusters",
             )
         binary = inner(source, metadata)
-        # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an index
-        # and tensors of its own.
-        metadata["num_ctas"] = self.blocks
+        if along_first_axis(self.shape):
+            # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an
+            # index and tensors of its own.
+            metadata["num_ctas"] = self.blocks
         return binary
 
 
+class _Declare:
+    """The stage that makes PTX, of a kernel with clusters of a shape that Triton's launcher does not ask for.
+
+    A kernel that states the shape of its clusters has them by any launch: PTX ISA, ``.reqnctapercluster``.
+    """
+
+    def __init__(self, shape: tuple[int, int, int]) -> None:
+        self.shape = shape
+
+    def __call__(self, inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
+        text = inner(source, metadata)
+        stated = f".explicitcluster\n.reqnctapercluster {', '.join(map(str, self.shape))}\n"
+        changed, count = re.subn(r"^\.reqntid ", stated + ".reqntid ", text, flags=re.MULTILINE)
+        if count != 1:
+            raise InternalError("the kernel states its threads in another way", where=OPTION, found=f"{count} times")
+        return changed
+
+
+def along_first_axis(shape: tuple[int, int, int]) -> bool:
+    """Return whether clusters have more than one block along the first axis of the grid only."""
+    return shape[1:] == (1, 1)
+
+
 @functools.cache
-def launched_as(blocks: int) -> tritonext.use:
-    """Return the scope in which kernels are compiled to be launched as clusters of so many blocks."""
-    step = tritonext.wrap_stage("cubin", _Launch(blocks), key=str(blocks))
-    return tritonext.use(tritonext.Pipeline([step], name=f"clusters of {blocks}", targets=NVIDIA_TMA))
+def launched_as(blocks: int, *others: int) -> tritonext.use:
+    """Return the scope in which kernels are compiled to be launched as clusters of so many blocks along each axis."""
+    shape = (blocks, *others, *(1,) * (2 - len(others)))
+    steps = [tritonext.wrap_stage("cubin", _Launch(shape), key=str(shape))]
+    if not along_first_axis(shape):
+        steps.append(tritonext.wrap_stage("ptx", _Declare(shape), key=str(shape)))
+    name = f"clusters of {' x '.join(map(str, shape))}"
+    return tritonext.use(tritonext.Pipeline(steps, name=name, targets=NVIDIA_TMA))
 
 
 def launched_blocks() -> int:

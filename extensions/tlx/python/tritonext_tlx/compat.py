@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import math
 import sys
 import threading
 import types
@@ -19,9 +20,9 @@ import tritonext
 from tritonext import launch
 from tritonext.errors import ExtensionError, UserError
 
-from .cluster import OPTION, launched_as
+from .cluster import OPTION, along_first_axis, launched_as
 
-__all__ = ["NAME", "OPTION", "Compatibility", "cluster_shape", "install_compat"]
+__all__ = ["NAME", "OPTION", "Compatibility", "check_grid", "cluster_shape", "install_compat"]
 
 NAME = "triton.language.extra.tlx"
 """The name by which published TLX is imported."""
@@ -57,7 +58,8 @@ class Compatibility:
 def install_compat() -> Compatibility:
     """Let ``import triton.language.extra.tlx as tlx`` give this package, and launches take ``ctas_per_cga``.
 
-    With ``ctas_per_cga=(n, 1, 1)``, in a launch or in ``triton.Config``, the blocks of the grid form clusters of ``n``.
+    With ``ctas_per_cga=(n, 1, 1)``, in a launch or in ``triton.Config``, the blocks of the grid form clusters of ``n``;
+    with more along the other axes too, clusters of that shape, whose ranks count along the first axis first.
     Unlike with Triton's ``num_ctas`` the grid counts blocks, each block is a program of its own, and tensors belong to
     one block.
 
@@ -130,23 +132,25 @@ def cluster_shape(value: Any) -> tuple[int, int, int]:
     """Return the shape of a cluster as a tuple.
 
     Raises:
-        UserError: It is none, or one that Triton's launcher cannot make.
+        UserError: It is none, or one that the hardware has not.
     """
     try:
         shape = tuple(value)
     except TypeError:
         shape = ()
-    if len(shape) == 3 and all(type(size) is int for size in shape) and shape[0] in (1, 2, 4, 8, 16):
-        if shape[1:] == (1, 1):
+    if len(shape) == 3 and all(type(size) is int and size in (1, 2, 4, 8, 16) for size in shape):
+        # More than 8 is not portable, and Triton's launcher allows it along the first axis.
+        if math.prod(shape) <= (16 if along_first_axis(shape) else 8):
             return shape
-        message = "the launcher of triton makes clusters along the first axis of the grid only"
+        message = "the cluster has too many blocks"
     else:
         message = "the shape of the cluster is malformed"
-    raise UserError(message, where=OPTION, expected="(n, 1, 1) with n of 1, 2, 4, 8 or 16", found=repr(value))
+    expected = "three sizes of 1, 2, 4 or 8 with a product of 8 at most, or (16, 1, 1)"
+    raise UserError(message, where=OPTION, expected=expected, found=repr(value))
 
 
 def _apply(value: Any, grid: Any, options: dict[str, Any]) -> tuple[Any, tritonext.use | None]:
-    blocks = cluster_shape(value)[0]
+    shape = cluster_shape(value)
     if options.get("num_ctas") not in (None, 1):
         raise UserError(
             "a launch has two sizes for the cluster",
@@ -154,20 +158,30 @@ def _apply(value: Any, grid: Any, options: dict[str, Any]) -> tuple[Any, tritone
             found=f"{OPTION}={value!r} and num_ctas={options['num_ctas']!r}",
             hint="leave out num_ctas: with it the blocks of a cluster share one program",
         )
-    return (grid, None) if blocks == 1 else (_clusters(grid, blocks), launched_as(blocks))
+    return (grid, None) if shape == (1, 1, 1) else (_clusters(grid, shape), launched_as(*shape))
 
 
-def _clusters(grid: Any, blocks: int) -> Any:
-    """Return a grid that counts clusters, for one that counts blocks."""
+def _clusters(grid: Any, shape: tuple[int, int, int]) -> Any:
+    """Return the grid to launch for one that counts blocks: in clusters along the first axis, and in blocks else."""
     if callable(grid):
-        return lambda arguments: _clusters(grid(arguments), blocks)
+        return lambda arguments: _clusters(grid(arguments), shape)
     sizes = tuple(grid)
-    if sizes[0] % blocks:
-        raise UserError(
-            "the grid is no whole number of clusters",
-            where=OPTION,
-            expected=f"a first size that {blocks} divides",
-            found=sizes,
-            hint="round it up, and leave the blocks past the end without work",
-        )
-    return (sizes[0] // blocks, *sizes[1:])
+    check_grid(sizes, shape)
+    return (sizes[0] // shape[0], *sizes[1:]) if along_first_axis(shape) else sizes
+
+
+def check_grid(sizes: tuple[int, ...], shape: tuple[int, int, int]) -> None:
+    """Refuse a grid that is not made of whole clusters.
+
+    Raises:
+        UserError: It is not.
+    """
+    for axis, size, blocks in zip(("first", "second", "third"), (*sizes, 1, 1), shape):
+        if size % blocks:
+            raise UserError(
+                "the grid is no whole number of clusters",
+                where=OPTION,
+                expected=f"a {axis} size that {blocks} divides",
+                found=sizes,
+                hint="round it up, and leave the blocks past the end without work",
+            )

@@ -387,7 +387,7 @@ def _check_whole(name: str, kind: buffered_tensor_type) -> None:
         )
 
 
-@op(arguments=dict.fromkeys(("relaxed", "rematerialize_coordinates", "rematerialize_coordinates_group"), ()))
+@op(arguments=dict.fromkeys(("rematerialize_coordinates", "rematerialize_coordinates_group"), ()))
 def local_load(
     src: Any,
     token: Any = None,
@@ -403,7 +403,8 @@ def local_load(
         src: One slot, also one of :func:`remote_view`.
         token: A token of the wait that the load comes after, for readers of the kernel.
         layout: The layout of registers to load in, as of :func:`require_layout`; chosen by the compiler when None.
-        relaxed: Not supported: telling AMD that a wait of the kernel covers the copy. Stock passes lose the mark.
+        relaxed: Whether a wait of the kernel covers the copy, so that the compiler adds none. It adds none anyhow, so
+            both values mean the same.
         rematerialize_coordinates: Not supported: computing the addresses at the load anew.
         rematerialize_coordinates_group: Not supported: which loads do so together.
 
@@ -411,6 +412,7 @@ def local_load(
         UserError: An argument is of the wrong kind.
     """
     name = "local_load"
+    choice(name, "relaxed", relaxed, (False, True))
     slot = src.local if isinstance(src, remote_buffer) else src
     kind = require_buffer(name, "src", slot, slots=False, storage=None).type
     _check_token(name, token)

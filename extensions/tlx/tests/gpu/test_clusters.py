@@ -193,3 +193,26 @@ def test_descriptor_stores_read_what_another_block_stored():
     stored_for_tma[(BLOCKS,)](TensorDescriptor.from_tensor(out, [64, 64]), 64, 64, ctas_per_cga=(2, 1, 1))
     expected = swapped(torch.arange(BLOCKS, device="cuda", dtype=torch.float16))
     assert torch.equal(out.view(BLOCKS, -1), expected[:, None].expand(-1, 64 * 64))
+
+
+@triton.jit
+def along_axes(x, ranks):
+    """Each block arrives at the first one of its cluster, which counts them, and notes its rank."""
+    bars = tlx.alloc_barriers(1, 8)
+    at = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
+    tlx.barrier_arrive(bars[0], remote_cta_rank=0)
+    if tlx.cluster_cta_rank() == 0:
+        tlx.barrier_wait(bars[0], 0)
+        tl.store(x + at, tlx.cluster_size_1d())
+    tl.store(ranks + at, tlx.cluster_cta_rank())
+
+
+@pytest.mark.parametrize("shape", [(4, 2, 1), (1, 8, 1), (2, 2, 2)])
+def test_clusters_along_other_axes(shape):
+    sizes = (8, 8, 4)
+    x, ranks = (torch.full(sizes[::-1], -1, device="cuda", dtype=torch.int32) for _ in range(2))
+    along_axes[sizes](x, ranks, ctas_per_cga=shape)
+    z, y, first = torch.meshgrid(*(torch.arange(size) for size in sizes[::-1]), indexing="ij")
+    expected = first % shape[0] + shape[0] * (y % shape[1]) + shape[0] * shape[1] * (z % shape[2])
+    assert torch.equal(ranks.cpu(), expected.int())
+    assert torch.equal(x.cpu(), torch.where(expected == 0, 8, -1).int())

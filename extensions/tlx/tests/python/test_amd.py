@@ -231,11 +231,56 @@ def test_warps_take_turns(compiled):
 
 
 @triton.jit
+def added(x, y, n, STEP: tl.constexpr, SCOPE: tl.constexpr, SEM: tl.constexpr, HINT: tl.constexpr):
+    o = (tl.program_id(0) * 1024 + tl.arange(0, 1024)) * STEP
+    tl.store(x + o, tlx.buffer_atomic_add(y, o, tl.load(x + o), o < n, SEM, SCOPE, HINT))
+
+
+ADDED = {"STEP": 1, "SCOPE": None, "SEM": None, "HINT": 1}
+
+
+@pytest.mark.parametrize("target", AMD)
+@pytest.mark.parametrize(
+    ("kind", "instruction"),
+    [
+        ("fp32", "add_f32"),
+        ("fp64", "add_f64"),
+        ("i32", "add"),
+        ("i64", "add_x2"),
+        ("fp16", "pk_add_f16"),
+        ("bf16", "pk_add_bf16"),
+    ],
+)
+def test_buffer_atomics(compiled, refused, target, kind, instruction):
+    signature = f"x=*{kind}:16, y=*{kind}:16, n=i32:16"
+    if (target, kind) == ("hip:gfx942", "bf16"):
+        text = refused(added, signature, target, **ADDED)
+        assert "the target adds no elements of this type\n  where: tlx.buffer_atomic_add, argument ptr" in text
+        return
+    kernel = compiled(added, signature, target, **ADDED)
+    assert set(found(kernel, r"buffer_atomic_(\w+)")) == {instruction}
+    # The old value is wanted.
+    assert all(" sc0" in line for line in found(kernel, r"buffer_atomic_\w+ .*"))
+    assert not found(kernel, r"(?:global|flat)_atomic\w+")
+
+
+@pytest.mark.parametrize(
+    ("order", "scope", "fences"),
+    [("relaxed", "gpu", (0, 0)), ("acquire", "gpu", (0, 1)), ("release", "gpu", (1, 0)), (None, None, (1, 1))],
+)
+def test_buffer_atomics_order_memory(compiled, order, scope, fences):
+    kernel = compiled(added, "x=*fp32:16, y=*fp32:16, n=i32:16", "hip:gfx942", **ADDED | {"SEM": order, "SCOPE": scope})
+    assert tuple(min(len(found(kernel, name)), 1) for name in ("buffer_wbl2", "buffer_inv")) == fences
+
+
+@triton.jit
 def called(WHAT: tl.constexpr):
     if WHAT == "buffer_load":
         tlx.buffer_load(0, 0)
     if WHAT == "buffer_store":
         tlx.buffer_store(0, 0, 0)
+    if WHAT == "buffer_atomic_add":
+        tlx.buffer_atomic_add(0, 0, 0)
     if WHAT == "buffer_load_to_local":
         tlx.buffer_load_to_local(0, 0, 0)
     if WHAT == "warp_pipeline_stage":
@@ -244,7 +289,9 @@ def called(WHAT: tl.constexpr):
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
-@pytest.mark.parametrize("what", ["buffer_load", "buffer_store", "buffer_load_to_local", "warp_pipeline_stage"])
+@pytest.mark.parametrize(
+    "what", ["buffer_atomic_add", "buffer_load", "buffer_store", "buffer_load_to_local", "warp_pipeline_stage"]
+)
 def test_other_targets(refused, target, what):
     text = refused(called, "", target, WHAT=what)
     assert f"the target lacks this operation\n  where: tlx.{what}" in text
@@ -275,6 +322,14 @@ def wrong(x, WHAT: tl.constexpr):
         tlx.buffer_store(tl.zeros((32,), tl.float32), x, o)
     if WHAT == "modifier of a store":
         tlx.buffer_store(1.0, x, o, cache_modifier=".ca")
+    if WHAT == "added":
+        tlx.buffer_atomic_add(x, o, tl.zeros((32,), tl.float32))
+    if WHAT == "order":
+        tlx.buffer_atomic_add(x, o, 1.0, sem="strong")
+    if WHAT == "scope":
+        tlx.buffer_atomic_add(x, o, 1.0, scope="sys")
+    if WHAT == "pairs":
+        tlx.buffer_atomic_add(x, o, 1.0, contiguity=3)
     if WHAT == "slot":
         tlx.buffer_load_to_local(o, x, o)
     if WHAT == "shape":
@@ -302,6 +357,10 @@ def wrong(x, WHAT: tl.constexpr):
         ("modifier", "an argument has no such value\n  where: tlx.buffer_load, argument cache_modifier"),
         ("value", "the shapes differ\n  where: tlx.buffer_store, argument stored_value"),
         ("modifier of a store", "an argument has no such value\n  where: tlx.buffer_store, argument cache_modifier"),
+        ("added", "the shapes differ\n  where: tlx.buffer_atomic_add, argument value"),
+        ("order", "an argument has no such value\n  where: tlx.buffer_atomic_add, argument sem"),
+        ("scope", "an argument has no such value\n  where: tlx.buffer_atomic_add, argument scope"),
+        ("pairs", "is not a power of two\n  where: tlx.buffer_atomic_add, argument contiguity"),
         ("slot", "an argument is not a buffer\n  where: tlx.buffer_load_to_local, argument dest"),
         ("shape", "the shapes differ\n  where: tlx.buffer_load_to_local, argument offsets"),
         ("type", "the types of the elements differ\n  where: tlx.buffer_load_to_local, argument ptr"),

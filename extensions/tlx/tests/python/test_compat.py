@@ -164,13 +164,28 @@ def test_a_configuration_keeps_the_option(compat):
 
 @pytest.mark.parametrize("shape", [2, (2, 1), (3, 1, 1), (0, 1, 1), (True, 1, 1), ("2", 1, 1)])
 def test_no_shape_is_refused(compat, shape):
-    with pytest.raises(UserError, match=r"the shape of the cluster is malformed[\s\S]*\(n, 1, 1\)"):
+    with pytest.raises(UserError, match=r"the shape of the cluster is malformed[\s\S]*\(16, 1, 1\)"):
         triton.Config({}, ctas_per_cga=shape)
 
 
-def test_clusters_along_other_axes_are_refused(compat):
-    with pytest.raises(UserError, match="along the first axis of the grid only"):
-        triton.Config({}, ctas_per_cga=(1, 2, 1))
+@pytest.mark.parametrize("shape", [(4, 4, 1), (1, 16, 1), (16, 2, 1)])
+def test_too_many_blocks_are_refused(compat, shape):
+    with pytest.raises(UserError, match="the cluster has too many blocks"):
+        triton.Config({}, ctas_per_cga=shape)
+
+
+def test_clusters_along_other_axes_are_stated_by_the_kernel(compat, launches, x):
+    """The launcher makes them along the first axis only, and leaves those alone that a kernel states."""
+    kernel = fresh()
+    plain = kernel[(8, 6)](x)
+    clusters = kernel[(8, 6)](x, ctas_per_cga=(4, 2, 1))
+    assert launches == [((8, 6, 1), 1)] * 2
+    ptx = clusters.asm["ptx"]
+    assert ".explicitcluster\n.reqnctapercluster 4, 2, 1\n.reqntid" in ptx
+    assert ptx.replace(".explicitcluster\n.reqnctapercluster 4, 2, 1\n", "") == plain.asm["ptx"]
+    assert clusters.hash != plain.hash
+    with pytest.raises(UserError, match=r"a second size that 2 divides[\s\S]*\(8, 3\)"):
+        kernel[(8, 3)](x, ctas_per_cga=(4, 2, 1))
 
 
 def test_blocks_of_a_cluster_are_programs(compat, launches, x):

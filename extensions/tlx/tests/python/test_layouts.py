@@ -68,20 +68,36 @@ def test_a_kernel_without_requirements_has_none(compiled):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("argument", ["relaxed", "rematerialize_coordinates"])
+@pytest.mark.parametrize("argument", ["rematerialize_coordinates"])
 def test_hints_that_no_target_has(refused, target, argument):
     @triton.jit
     def kernel(x, WHICH: tl.constexpr):
         slot = tlx.local_alloc((64,), tl.float32)[0]
-        if WHICH == "relaxed":
-            tlx.local_load(slot, relaxed=True)
-        else:
-            tlx.local_load(slot, rematerialize_coordinates=True)
+        tlx.local_load(slot, rematerialize_coordinates=True)
 
     text = refused(kernel, "x=*fp32:16", target, WHICH=argument)
     assert f"the target lacks this argument\n  where: tlx.local_load, argument {argument}" in text
     assert f"expected: no target has it\n  found: True for {target}" in text
     assert argument in tlx.supported_ops(target)["local_load"]
+
+
+@triton.jit
+def waited_for(x, y, RELAXED: tl.constexpr):
+    slot = tlx.local_alloc((64, 64), tl.float32)[0]
+    at = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    token = tlx.async_load(x + at, slot)
+    tlx.async_load_commit_group([token])
+    tlx.async_load_wait_group(0)
+    tl.store(y + at, tlx.local_load(slot, relaxed=RELAXED))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_load_waits_by_itself(compiled, refused, target):
+    """So one that says that a wait of the kernel covers it is like any other."""
+    signature = "x=*fp32:16, y=*fp32:16"
+    texts = [compiled(waited_for, signature, target, RELAXED=relaxed).asm["ttgir"] for relaxed in (False, True)]
+    assert texts[0] == texts[1]
+    assert "argument relaxed" in refused(waited_for, signature, target, RELAXED=2)
 
 
 @triton.jit

@@ -51,6 +51,23 @@ def test_each_block_is_a_program_of_its_own(blocks):
 
 
 @triton.jit
+def places_along_axes(x):
+    at = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
+    tlx.cluster_barrier()
+    tl.store(x + at, tlx.cluster_cta_rank())
+
+
+def test_ranks_count_along_the_first_axis_first():
+    """PTX ISA, %cluster_ctarank."""
+    x = np.full((2, 4, 8), -1, np.int32)
+    simulate(places_along_axes, (8, 4, 2), x, ctas_per_cga=(2, 2, 2))
+    z, y, x_ = np.indices(x.shape)
+    np.testing.assert_array_equal(x, x_ % 2 + 2 * (y % 2) + 4 * z)
+    with pytest.raises(UserError, match="a second size that 2 divides"):
+        simulate(places_along_axes, (8, 3, 2), x, ctas_per_cga=(2, 2, 2))
+
+
+@triton.jit
 def exchange(x, y, HOW: tl.constexpr, FAULT: tl.constexpr = ""):
     at = tl.program_id(0) * 64 + tl.arange(0, 64)
     slot = tlx.local_alloc((64,), tl.float32, 1)
@@ -323,7 +340,7 @@ def test_kernels_that_are_no_clusters():
 
 @pytest.mark.parametrize(
     ("grid", "shape", "text"),
-    [((3,), (2, 1, 1), "the grid is no whole number of clusters"), ((4,), (1, 2, 1), "along the first axis")],
+    [((3,), (2, 1, 1), "the grid is no whole number of clusters"), ((4,), (1, 2, 1), "a second size that 2 divides")],
 )
 def test_grids_of_clusters(grid, shape, text):
     with pytest.raises(UserError, match=text):

@@ -305,3 +305,25 @@ def test_the_simulator_waits_for_what_some_target_leaves_under_way():
     c = np.full((64, 64), np.nan, np.float32)
     tlx.simulate(everywhere, (1,), a, b, c)
     np.testing.assert_allclose(c, a.astype(float) @ b.astype(float), rtol=1e-3, atol=1e-3)
+
+
+@triton.jit
+def sums(x, y, z, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    old = tlx.buffer_atomic_add(y, o, tl.load(x + tl.program_id(0) * BLOCK + o), o < 48)
+    tl.store(z + tl.program_id(0) * BLOCK + o, old, o < 48)
+
+
+def test_buffer_atomics():
+    x = np.random.default_rng().integers(-100, 100, (5, 64)).astype(np.int32)
+    y, z = np.zeros(64, np.int32), np.zeros((5, 64), np.int32)
+    tlx.simulate(sums, (5,), x, y, z, BLOCK=64)
+    np.testing.assert_array_equal(y, np.where(np.arange(64) < 48, x.sum(0), 0))
+    # What was there before is the sum of those that came before, in some order.
+    assert {int(value) for value in z[:, 5]} <= {int(x[chosen, 5].sum()) for chosen in _subsets(range(5))}
+    assert (z[:, 5] == 0).any()
+
+
+def _subsets(items):
+    items = list(items)
+    return [[item for bit, item in enumerate(items) if mask >> bit & 1] for mask in range(2 ** len(items))]

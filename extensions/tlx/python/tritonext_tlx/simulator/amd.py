@@ -25,5 +25,8 @@ class Amd:
     def buffer_store(self, stored_value, ptr, offsets, mask=None, cache_modifier=""):
         tl.store(self._pointers(ptr, offsets), stored_value, mask)
 
+    def buffer_atomic_add(self, ptr, offsets, value, mask=None, sem=None, scope=None, contiguity=1):
+        return tl.atomic_add(self._pointers(ptr, offsets), value, mask, sem, scope)
+
     def buffer_load_to_local(self, dest, ptr, offsets, mask=None, other=None, cache_modifier="", contiguity=1):
         return self.async_load(self._pointers(ptr, offsets), dest, mask, other)

@@ -255,7 +255,6 @@ class Operations(Blackwell, Amd):
     ):
         self._unsupported(
             "local_load",
-            relaxed=relaxed,
             rematerialize_coordinates=rematerialize_coordinates,
             rematerialize_coordinates_group=rematerialize_coordinates_group,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import math
 import random
 import sys
 import traceback
@@ -24,7 +25,7 @@ from tritonext.errors import TritonextError, UserError
 from tritonext.interpret import Builder, Comparison, bfloat16_bits, interpreted, scalar, widen
 from tritonext.language import op_name
 
-from ..compat import OPTION, cluster_shape
+from ..compat import OPTION, check_grid, cluster_shape
 from .blackwell import Context
 from .errors import ExecutionError, UnsupportedOperation
 from .machine import Machine, Site
@@ -492,7 +493,7 @@ def _bind(kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> tuple[dic
             expected="1, 2, 4, 8, 16 or 32",
             found=repr(warps),
         )
-    options[OPTION] = 1 if options.get(OPTION) is None else cluster_shape(options[OPTION])[0]
+    options[OPTION] = (1, 1, 1) if options.get(OPTION) is None else cluster_shape(options[OPTION])
     try:
         bound = inspect.signature(kernel.fn).bind(*args, **kwargs)
     except TypeError as error:
@@ -527,15 +528,12 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
             values[name] = plain(value) if constant else convert.value(name, value, parameter.annotation_type)
         sizes = _grid(grid({**given}) if callable(grid) else grid)
         builder.set_grid_dim(*sizes)
-        blocks = options[OPTION]
-        if sizes[0] % blocks:
-            raise UserError(
-                "the grid is no whole number of clusters",
-                where=OPTION,
-                expected=f"a multiple of {blocks}",
-                found=sizes[0],
-            )
-        clusters = list(np.ndindex((sizes[0] // blocks, *sizes[1:])))
+        shape = options[OPTION]
+        blocks = math.prod(shape)
+        check_grid(sizes, shape)
+        clusters = list(np.ndindex(tuple(size // part for size, part in zip(sizes, shape))))
+        # Ranks count along the first axis first.
+        ranks = [place[::-1] for place in np.ndindex(shape[::-1])]
         random.Random(f"{seed} order").shuffle(clusters)
         runtime.kernel = kernel
         function = runtime.function(kernel)
@@ -549,8 +547,8 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
             return clusters.pop() if clusters and choices.random() < 0.8 else None
 
         while clusters:
-            x, y, z = clusters.pop(0)
-            programs = [(x * blocks + rank, y, z) for rank in range(blocks)]
+            first = [at * part for at, part in zip(clusters.pop(0), shape)]
+            programs = [tuple(at + step for at, step in zip(first, rank)) for rank in ranks]
             machine = Machine(
                 f"{seed} {programs[0]}",
                 options.get("num_warps", 4),
