@@ -1,3 +1,4 @@
+#include "tritonext_tlx/IR/SharedMemory.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 
 #include "triton/Analysis/AxisInfo.h"
@@ -42,6 +43,18 @@ private:
     return leastBytes * ttg::lookupThreadsPerWarp(builder);
   }
 
+  /// Returns whether `width` elements from each multiple of it on, along a dimension, are so in
+  /// memory.
+  static bool isInMemoryOrder(ttg::MemDescType slot, unsigned dim, unsigned width) {
+    tt::LinearLayout elements = elementsOf(slot);
+    auto name = StringAttr::get(slot.getContext(), "dim" + Twine(dim));
+    for (int32_t bit = 0; (1U << bit) < width; ++bit)
+      if (bit >= elements.getInDimSizeLog2(name) ||
+          elements.getBasis(name, bit).front() != 1 << bit)
+        return false;
+    return true;
+  }
+
   static LogicalResult check(ttg::AsyncCopyGlobalToLocalOp copy,
                              tt::ModuleAxisInfoAnalysis &axisInfo) {
     unsigned bits = copy.getResult().getType().getElementTypeBitWidth();
@@ -64,6 +77,15 @@ private:
           << leastBytes << " bytes at once, got " << pointers;
       error.attachNote() << "pass pointers and strides that are known to be divisible by 16, or "
                             "say so with tl.multiple_of and tl.max_contiguous";
+      return error;
+    }
+    unsigned inner = ttg::getOrder(copy.getSrc().getType()).front();
+    if (!isInMemoryOrder(copy.getResult().getType(), inner, leastBytes * 8 / bits)) {
+      InFlightDiagnostic error =
+          copy->emitError("expected a slot in which neighbours of dimension ")
+          << inner << " lie next to each other, as those of the pointers do";
+      error.attachNote() << "let the pointers follow one another along the last dimension of the "
+                            "slot, and use tlx.local_trans of it";
       return error;
     }
     unsigned masked = pointers;

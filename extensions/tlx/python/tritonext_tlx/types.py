@@ -11,6 +11,8 @@ from triton.experimental.gluon.language import NVMMASharedLayout, SwizzledShared
 from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryLayout, TensorMemoryScalesLayout
 from triton.language.core import base_type, base_value, builtin
 
+from tritonext.errors import UserError
+
 from .definition import refuse
 
 __all__ = [
@@ -58,6 +60,23 @@ class buffered_tensor_type(base_type):
     def slot_bytes(self) -> int:
         """Number of bytes of one slot."""
         return math.prod(self.shape) * self.element_ty.primitive_bitwidth // 8
+
+    def is_block(self) -> bool:
+        """Refuse a buffer as an operand of ``tl``, whose ops ask this of everything that they take for a tensor."""
+        raise self._no_tensor()
+
+    @property
+    def scalar(self) -> tl.dtype:
+        """Do what :meth:`is_block` does."""
+        raise self._no_tensor()
+
+    def _no_tensor(self) -> UserError:
+        return UserError(
+            "a buffer is no tensor",
+            expected="a tensor",
+            found=self,
+            hint="load it with tlx.local_load, or multiply buffers with tlx.async_dot",
+        )
 
     @property
     def storage(self) -> storage_kind:

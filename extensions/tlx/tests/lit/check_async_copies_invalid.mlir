@@ -75,3 +75,18 @@ tt.func @row(%p: tensor<32x!tt.ptr<f32>, #blocked>, %b: !ttg.memdesc<32xf32, #sh
   tt.return
 }
 }
+
+// -----
+
+// Pointers follow one another along columns, and elements of the slot along rows.
+#columns = #ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1]}>
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @transposed(%p: tensor<64x64x!tt.ptr<f16>, #columns>, %b: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) {
+  // expected-error @below {{expected a slot in which neighbours of dimension 0 lie next to each other, as those of the pointers do}}
+  // expected-note @below {{let the pointers follow one another along the last dimension of the slot, and use tlx.local_trans of it}}
+  %t = ttg.async_copy_global_to_local %p, %b {contiguity = 8 : i32} : tensor<64x64x!tt.ptr<f16>, #columns> -> <64x64xf16, #shared, #smem, mutable>
+  tt.return
+}
+}

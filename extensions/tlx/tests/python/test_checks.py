@@ -582,3 +582,42 @@ def test_fewer_bytes_than_a_copy_has(refused_by_pass, target, size):
 )
 def test_copies_that_are_too_narrow(refused_by_pass, target, signature, message):
     assert refused_by_pass(few, signature, target, SIZE=2048).startswith(message)
+
+
+@triton.jit
+def transposed(x, y, n):
+    columns = tl.arange(0, 64)[:, None] + tl.arange(0, 64)[None, :] * 64
+    slot = tlx.local_alloc((64, 64), x.dtype.element_ty)[0]
+    tlx.async_load(x + columns, slot)
+    tlx.async_load_commit_group()
+    tlx.async_load_wait_group(0)
+    tl.store(y + columns, tlx.local_load(slot))
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "hip:gfx950"])
+def test_copies_across_the_rows_of_a_slot(refused_by_pass, compiled, target):
+    error = refused_by_pass(transposed, "x=*fp16:16, y=*fp16:16, n=i32", target)
+    assert error.startswith("expected a slot in which neighbours of dimension 0 lie next to each other")
+    assert "use tlx.local_trans of it" in error
+
+
+def test_copies_of_elements_that_need_no_neighbours(compiled):
+    ptx = compiled(transposed, "x=*fp32:16, y=*fp32:16, n=i32").asm["ptx"]
+    assert "cp.async.ca.shared.global" in ptx
+
+
+@triton.jit
+def taken_for_tensors(x, y, n, CASE: tl.constexpr):
+    tiles = tlx.local_alloc((64, 64), tl.float16, 2)
+    if CASE == "dot":
+        tl.dot(tiles[0], tiles[1])
+    if CASE == "where":
+        tl.where(n > 0, tiles[0], 0.0)
+
+
+@pytest.mark.parametrize("case", ["dot", "where"])
+def test_buffers_are_no_operands_of_tl(refused, case):
+    text = refused(taken_for_tensors, POINTERS, CASE=case)
+    assert f"tl.{case}(" in text
+    assert "a buffer is no tensor" in text
+    assert "load it with tlx.local_load" in text

@@ -300,6 +300,27 @@ def ExtendLifetimesPass : Pass<"tlx-extend-lifetimes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect"];
 }
 
+def PingpongTasksPass : Pass<"tlx-pingpong-tasks", "::mlir::ModuleOp"> {
+  let summary = "Let two tasks take turns with the tensor cores";
+  let description = [{
+    Of two tasks that multiply and compute in a loop, one computes while the other has the tensor cores, if they happen to be
+    that far apart. This pass keeps them so: each waits for the other to have had as many turns. A turn is what a task
+    starts of warp-group products up to the next wait for them, where the loop around them also computes something else;
+    a loop of nothing but products is one turn of the loop around it.
+
+    Turns are counted in shared memory, by each warp. A warp that has waited for `limit` cycles goes on, and the two
+    then run as if without this pass until their tasks end; so does a warp whose partner has left its task. Hence tasks
+    of different numbers of turns, or that wait for each other in other ways, never stop.
+
+    A block of tasks without exactly two such tasks, of one number of warps, is left alone. It is in no pipeline by
+    default: `tlx:pingpong=true` puts it there.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::triton::gpu::TritonGPUDialect"];
+  let options = [Option<"limit", "limit", "int64_t", /*default=*/"20000",
+                        "cycles that a warp may wait for its turn">];
+}
+
 def LimitWaitsPass : Pass<"tlx-limit-waits", "::mlir::ModuleOp"> {
   let summary = "Report a wait for a barrier that lasts too long, and stop the kernel";
   let description = [{
