@@ -1,14 +1,14 @@
-"""Compile the Hopper kernels that published TLX wheels carry, unchanged but for one call, and say what is missing.
+"""Compile the kernels that published TLX wheels carry, unchanged but for one call, and say what is missing.
 
     python ci/published_tlx.py                       # the pinned wheels, downloaded into a temporary directory
     python ci/published_tlx.py --only attention
     python ci/published_tlx.py path/to/published.whl
     python ci/published_tlx.py --record              # also into docs/tlx-porting.md
 
-Each kernel is compiled for cuda:90 through its own launch path, with its own configuration and pre-hook, in a process
-of its own, and run in the simulator on a small problem. No GPU and no torch is needed: a stand-in serves what the files
-use of torch while they are imported. Then the ops the wheel exports are compared with ours by name and arguments. None
-of the files is kept. The exit status is the number of kernels with another outcome than the one expected here, or 77
+Each kernel is compiled for its target through its own launch path, with its own configuration and pre-hook, in a
+process of its own, and run in the simulator on a small problem. No GPU and no torch is needed: a stand-in serves what
+the files use of torch while they are imported. Then the ops the wheel exports are compared with ours by name and
+arguments. None of the files is kept. The exit status is the number of kernels with another outcome than the one expected here, or 77
 when nothing could be downloaded.
 """
 
@@ -44,8 +44,18 @@ SEEDS = (0, 1)
 # Of the largest value, of results in fp16.
 TOLERANCE = 2e-3
 
-# What the table counts in the PTX.
-SEEN = {"wgmma": r"wgmma\.mma_async", "tma": r"cp\.async\.bulk\.tensor", "setmaxnreg": r"setmaxnreg"}
+# What the tables count in the code, by target.
+SEEN = {
+    "cuda:90": {"wgmma": r"wgmma\.mma_async", "tma": r"cp\.async\.bulk\.tensor", "setmaxnreg": r"setmaxnreg"},
+    "cuda:100": {
+        "tcgen05.mma": r"tcgen05\.mma\.",
+        "of two blocks": r"tcgen05\.mma\.cta_group::2",
+        "tma": r"cp\.async\.bulk\.tensor",
+        "setmaxnreg": r"setmaxnreg",
+    },
+    "hip:gfx942": {"mfma": r"v_mfma_\w+", "LDS stores": r"ds_write_\w+"},
+    "hip:gfx950": {"mfma": r"v_mfma_\w+", "LDS stores": r"ds_write_\w+"},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +69,8 @@ class Case:
         family: Key of the arguments in :func:`arguments`.
         wanted: Values that choose one of the configurations of its autotuner.
         gap: What the error says where the outcome is known to be one; empty for the others.
+        target: What it is compiled for.
+        options: Those of the launch, of a kernel without an autotuner.
     """
 
     name: str
@@ -67,6 +79,8 @@ class Case:
     family: str
     wanted: dict[str, Any]
     gap: str = ""
+    target: str = "cuda:90"
+    options: dict[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +89,7 @@ class Outcome:
 
     Args:
         error: Why it does not compile, or what the simulator says of it.
-        counts: How often the PTX has each instruction of ``SEEN``; empty when there is none.
+        counts: How often the code has each instruction of ``SEEN``; empty when there is none.
         difference: The largest difference of the simulated numbers, relative to the largest number.
     """
 
@@ -84,6 +98,11 @@ class Outcome:
     difference: float | None = None
 
 
+# What the simulator finds in them: a tile that TMA stores without a fence behind the plain store, and accumulators that
+# are loaded and scaled before the first product has written them.
+_UNFENCED = "behind a store without a fence"
+_UNWRITTEN = "shared memory is read that nothing has written"
+_TUTORIAL_2CTA = {"num_stages": 1, "ctas_per_cga": (4, 2, 1)}
 _WS = {"BM": 128, "BN": 256, "NUM_STAGES": 3, "EPILOGUE_SUBTILE": True, "GROUP_SIZE_M": 8}
 CASES = (
     Case("gemm pipelined", "hopper_gemm_pipelined.py", "matmul_kernel_pipelined_hopper", "gemm", {}),
@@ -150,6 +169,92 @@ CASES = (
         "_attn_fwd_ws_pipelined_pingpong_persistent",
         "attention",
         {"NUM_MMA_GROUPS": 2},
+    ),
+    *(
+        Case(name, f"{file}.py", kernel, family, wanted, gap, "cuda:100", options)
+        for name, file, kernel, family, wanted, gap, options in (
+            (
+                "gemm pipelined (Blackwell)",
+                "blackwell_gemm_pipelined",
+                "matmul_kernel_tma_pipelined_blackwell",
+                "gemm",
+                {},
+                _UNFENCED,
+                None,
+            ),
+            (
+                "gemm dynamic launch",
+                "blackwell_gemm_clc",
+                "matmul_kernel_tma_ws_blackwell_clc",
+                "gemm",
+                {"USE_WARP_BARRIER": False},
+                "",
+                None,
+            ),
+            (
+                "gemm warp-specialized (Blackwell)",
+                "blackwell_gemm_ws",
+                "matmul_kernel_tma_ws_blackwell",
+                "gemm",
+                {"NUM_CTAS": 1, "SPLIT_K": 1, "GROUP_SIZE_M": 8},
+                "",
+                None,
+            ),
+            (
+                "gemm warp-specialized, two blocks",
+                "blackwell_gemm_ws",
+                "matmul_kernel_tma_ws_blackwell",
+                "gemm",
+                {"NUM_CTAS": 2, "SPLIT_K": 1, "GROUP_SIZE_M": 8},
+                "",
+                None,
+            ),
+            ("gemm of two blocks", "blackwell_gemm_2cta", "tcgen5_dot_kernel2cta_tma", "gemm", {}, "", _TUTORIAL_2CTA),
+            ("attention (Blackwell)", "blackwell_fa_ws", "_attn_fwd_ws", "attention", {}, _UNWRITTEN, None),
+            (
+                "attention pipelined (Blackwell)",
+                "blackwell_fa_ws_pipelined",
+                "_attn_fwd_ws",
+                "attention",
+                {},
+                _UNWRITTEN,
+                None,
+            ),
+            (
+                "attention persistent",
+                "blackwell_fa_ws_persistent",
+                "_attn_fwd_ws",
+                "attention",
+                {},
+                _UNWRITTEN,
+                None,
+            ),
+            (
+                "attention pipelined persistent",
+                "blackwell_fa_ws_pipelined_persistent",
+                "_attn_fwd_ws",
+                "attention",
+                {},
+                "the storage cannot be shared",
+                None,
+            ),
+        )
+    ),
+    Case(
+        "gemm pipelined (MI300)",
+        "amd-gemm-pipelined_test.py",
+        "matmul_kernel_pipelined_mi300",
+        "gemm",
+        {},
+        target="hip:gfx942",
+    ),
+    Case(
+        "gemm pipelined (MI350)",
+        "amd-gemm-pipelined_test.py",
+        "matmul_kernel_pipelined_mi300",
+        "gemm",
+        {},
+        target="hip:gfx950",
     ),
 )
 
@@ -242,12 +347,19 @@ def report(source: pathlib.Path, outcomes: dict[str, Outcome]) -> str:
     """Return the tables of an unpacked wheel."""
     (info,) = source.glob("*.dist-info")
     wheel = info.name.removesuffix(".dist-info").replace("_", "-")
-    lines = [f"Kernels of `{wheel}`, for cuda:90, and how far their simulated numbers are from float64:", ""]
-    lines += [f"| kernel | compiles | {' | '.join(SEEN)} | simulated |", f"|{'---|' * (len(SEEN) + 3)}"]
-    for name, outcome in outcomes.items():
-        counts = " | ".join(str(outcome.counts.get(instruction, "-")) for instruction in SEEN)
-        simulated = "-" if outcome.difference is None else f"{outcome.difference:.1e}"
-        lines.append(f"| {name} | {'yes' if outcome.counts else 'no'} | {counts} | {simulated} |")
+    lines = []
+    for target, seen in SEEN.items():
+        cases = [case.name for case in CASES if case.target == target and case.name in outcomes]
+        if not cases:
+            continue
+        lines += ["", f"Kernels of `{wheel}`, for {target}, and how far their simulated numbers are from float64:", ""]
+        lines += [f"| kernel | compiles | {' | '.join(seen)} | simulated |", f"|{'---|' * (len(seen) + 3)}"]
+        for name in cases:
+            outcome = outcomes[name]
+            counts = " | ".join(str(outcome.counts.get(instruction, "-")) for instruction in seen)
+            simulated = "-" if outcome.difference is None else f"{outcome.difference:.1e}"
+            lines.append(f"| {name} | {'yes' if outcome.counts else 'no'} | {counts} | {simulated} |")
+    lines = lines[1:]
     for name, outcome in outcomes.items():
         if outcome.error:
             lines += ["", f"{name}:", "", "```", *outcome.error.splitlines(), "```"]
@@ -329,30 +441,36 @@ def compile_case(file: pathlib.Path, case: Case) -> Outcome:
 
     stand_in_for_torch()
     tritonext_tlx.install_compat()
-    with fake_driver.active("cuda:90"):
+    with fake_driver.active(case.target):
         driver.active.get_active_torch_device = lambda: "cuda"
         return compile_for_active(load(file), file, case)
 
 
 def compile_for_active(module: types.ModuleType, file: pathlib.Path, case: Case) -> Outcome:
     """Compile the kernel of ``case`` in ``module``, which came from ``file``, for the active driver."""
+    import triton
+
     tuned = getattr(module, case.kernel)
-    config = next(
-        config
-        for config in tuned.configs
-        if all(config.kwargs.get(name) == value for name, value in case.wanted.items())
-    )
-    kernel = tuned.fn
+    if case.options is None:
+        config = next(
+            config
+            for config in tuned.configs
+            if all(config.kwargs.get(name) == value for name, value in case.wanted.items())
+        )
+        kernel = tuned.fn
+    else:
+        config, kernel = triton.Config({}, **case.options), tuned
     values = {**arguments(case.family), **config.kwargs}
     if config.pre_hook:
         config.pre_hook(values)
     options = {name: value for name, value in config.all_kwargs().items() if name not in kernel.arg_names}
     given = {name: values[name] for name in kernel.arg_names if name in values}
     try:
-        ptx = kernel.warmup(grid=(132, 1, 1), **given, **options).asm["ptx"]
+        asm = kernel.warmup(grid=(132, 132, 1), **given, **options).asm
     except Exception as error:
         return Outcome(describe(error, file))
-    counts = {name: len(re.findall(pattern, ptx)) for name, pattern in SEEN.items()}
+    code = asm["ptx" if case.target.startswith("cuda") else "amdgcn"]
+    counts = {name: len(re.findall(pattern, code)) for name, pattern in SEEN[case.target].items()}
     try:
         difference = max(simulated_difference(kernel, config, case.family, seed) for seed in SEEDS)
     except Exception as error:
@@ -364,6 +482,7 @@ def compile_for_active(module: types.ModuleType, file: pathlib.Path, case: Case)
 def simulated_difference(kernel: Any, config: Any, family: str, seed: int) -> float:
     """Run a kernel in the simulator, and return the largest difference relative to the largest number."""
     import numpy as np
+    import triton.language as tl
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     from tritonext_tlx.simulator import Descriptor, simulate
@@ -383,24 +502,41 @@ def simulated_difference(kernel: Any, config: Any, family: str, seed: int) -> fl
         wanted = weights / weights.sum(1, keepdims=True) @ v
         arrays = {"desc_q": q, "desc_k": k, "desc_v": v, "desc_o": out, "M": np.zeros(rows, np.float32)}
         numbers = {"sm_scale": 0.1, "Z": 1, "H": 1, "N_CTX": rows, "HEAD_DIM": columns, "FP8_OUTPUT": False}
-        tiles = rows // config.kwargs["BLOCK_M"]
+        numbers["STAGE"] = 1
+        grid: tuple[int, ...] = (rows // config.kwargs["BLOCK_M"],)
     else:
         size = 512
         a, b, out = normal(size, size), normal(size, size), np.zeros((size, size), np.float16)
         wanted = a.astype(np.float64) @ b
         arrays = {"a_ptr": a, "b_ptr": b, "c_ptr": out, "a_desc": a, "b_desc": b, "c_desc": out}
+        arrays["workspace_desc"] = np.zeros_like(out)
         numbers = {
+            **_TILES,
+            "OUT_DTYPE": tl.float32,
             **dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), size),
             **dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1),
             "NUM_SMS": 2,
         }
-        tiles = size * size // (128 * 256)
+        sizes = {**_TILES, **config.kwargs}
+        rows, columns = (
+            next((sizes[name] for name in names if name in kernel.arg_names), default)
+            for names, default in ((("BLOCK_SIZE_M", "BLOCK_M"), 128), (("BLOCK_SIZE_N", "BLOCK_N"), 256))
+        )
+        tiles = size // rows, size // columns
+        grid = tiles if "BLOCK_M" in kernel.arg_names else (tiles[0] * tiles[1],)
     # Blocks of a persistent kernel take several tiles each.
     persistent = "NUM_SMS" in kernel.arg_names or "persistent" in kernel.__name__
-    grid = (2,) if persistent else (tiles,)
+    if persistent and "NUM_CLC_STAGES" not in kernel.arg_names:
+        grid = (2,)
     values = {**arrays, **numbers, **config.kwargs}
     # The pre-hook sets the tiles of descriptors that are told apart by their class.
-    described = {name: TensorDescriptor.__new__(TensorDescriptor) for name in arrays if "desc" in name}
+    described = {
+        name: TensorDescriptor.__new__(TensorDescriptor)
+        for name in arrays
+        if "desc" in name and name in kernel.arg_names
+    }
+    for name, descriptor in described.items():
+        descriptor.base = arrays[name]
     if config.pre_hook:
         config.pre_hook(filled := {**values, **described})
         values |= {name: Descriptor(arrays[name], filled[name].block_shape) for name in described}
@@ -445,7 +581,10 @@ class DType:
         return f"torch.{self.name}"
 
 
+# What the host function of a kernel without an autotuner passes.
+_TILES = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128, "NUM_CLC_STAGES": 1}
 FLOAT16, FLOAT32, FLOAT8 = DType("float16", 2), DType("float32", 4), DType("float8_e5m2", 1)
+BFLOAT16 = DType("bfloat16", 2)
 
 
 class Tensor:
@@ -464,6 +603,7 @@ class Tensor:
 
 def arguments(family: str) -> dict[str, Any]:
     """Return arguments by name: a GEMM of 4096, or attention of B4 H32 N4096 D128."""
+    import triton.language as tl
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     def descriptor(rows: int, columns: int) -> TensorDescriptor:
@@ -482,12 +622,15 @@ def arguments(family: str) -> dict[str, Any]:
             "N_CTX": length,
             "HEAD_DIM": depth,
             "FP8_OUTPUT": False,
+            "STAGE": 1,
             **described,
         }
     size = 4096
     return {
         **{name: Tensor(FLOAT16, (size, size)) for name in ("a_ptr", "b_ptr", "c_ptr")},
-        **{name: descriptor(size, size) for name in ("a_desc", "b_desc", "c_desc")},
+        **{name: descriptor(size, size) for name in ("a_desc", "b_desc", "c_desc", "workspace_desc")},
+        **_TILES,
+        "OUT_DTYPE": tl.float32,
         **dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), size),
         **dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1),
         "NUM_SMS": 132,
@@ -499,7 +642,7 @@ def stand_in_for_torch() -> None:
     torch = types.ModuleType("torch")
     torch.__spec__ = importlib.machinery.ModuleSpec("torch", None)
     torch.Tensor = Tensor
-    torch.float16, torch.float32, torch.float8_e5m2 = FLOAT16, FLOAT32, FLOAT8
+    torch.float16, torch.float32, torch.float8_e5m2, torch.bfloat16 = FLOAT16, FLOAT32, FLOAT8, BFLOAT16
     torch.autograd = types.SimpleNamespace(Function=object)
     properties = types.SimpleNamespace(multi_processor_count=132)
     torch.cuda = types.SimpleNamespace(

@@ -126,8 +126,8 @@ def refuses(x, HOW: tl.constexpr):
 MESSAGES = (
     "the buffers have different numbers of slots",
     "the buffer is one slot already",
-    "argument consumers",
-    "the ring has no buffer",
+    "tlx.alloc_pipeline, argument consumers",
+    "the ring has no buffer\n  where: tlx.alloc_pipeline, argument buffers",
     "async_pipeline.wait, argument step",
     "async_pipeline.release, argument step",
     "async_pipeline, argument index",

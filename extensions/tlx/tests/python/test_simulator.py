@@ -14,7 +14,7 @@ tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not inst
 
 from tritonext.errors import UserError  # noqa: E402
 from tritonext.testing import kernels, run_python  # noqa: E402
-from tritonext_tlx.simulator import Descriptor, Typed, UnsupportedOperation, simulate  # noqa: E402
+from tritonext_tlx.simulator import Descriptor, MissingFence, Typed, UnsupportedOperation, simulate  # noqa: E402
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 SEEDS = range(10)
@@ -769,3 +769,51 @@ def test_descriptors_are_kept_in_memory(seed):
     x, out = random(3, 16, 32, seed=seed), np.zeros((3, 16, 32), np.float16)
     simulate(descriptors_in_memory, (1,), x, out, SLOTS=3, seed=seed)
     np.testing.assert_array_equal(out, x)
+
+
+@triton.jit
+def small_ops(source, target, facts, HOW: tl.constexpr):
+    tiles = tlx.local_alloc((16, 64), tl.float16, 2)
+    full = tlx.alloc_barriers(1)
+    started = tlx.clock64()
+    tlx.async_descriptor_prefetch_tensor(source, [0, 0])
+    tlx.barrier_expect_bytes(full[0], 2048)
+    tlx.async_descriptor_load(source, tlx.local_view(tiles, 0), [0, 0], full[0])
+    tlx.barrier_wait(full[0], 0)
+    tlx.local_store(tlx.local_view(tiles, 1), tlx.local_load(tlx.local_view(tiles, 0)) * 2)
+    tlx.fence("gpu")
+    if HOW == "fence":
+        tlx.fence("async_shared")
+    tlx.async_descriptor_store(target, tlx.local_view(tiles, 1), [0, 0])
+    tlx.async_descriptor_store_wait(0)
+    tl.store(facts, (tlx.clock64() > started).to(tl.int32))
+    tl.store(facts + 1, tlx.thread_id(0))
+    tl.store(facts + 2, tlx.thread_id(1))
+
+
+def test_small_ops():
+    """Clocks go on, the program is its first thread, and only a fence for it makes a store visible to a copy."""
+    x = np.random.default_rng().standard_normal((16, 64)).astype(np.float16)
+    y, facts = np.full_like(x, np.nan), np.full(3, -1, np.int32)
+    tiles = [Descriptor(item, [16, 64]) for item in (x, y)]
+    simulate(small_ops, (1,), *tiles, facts, HOW="fence")
+    np.testing.assert_array_equal(y, x * 2)
+    assert facts.tolist() == [1, 0, 0]
+    with pytest.raises(MissingFence):
+        simulate(small_ops, (1,), *tiles, facts, HOW="none")
+
+
+@triton.jit
+def shown_to_the_cluster(x):
+    bars = tlx.alloc_barriers(1)
+    tlx.fence_mbarrier_init_cluster()
+    tlx.cluster_barrier()
+    tlx.barrier_arrive(bars[0], remote_cta_rank=tlx.cluster_cta_rank() ^ 1)
+    tlx.barrier_wait(bars[0], 0)
+    tl.store(x + tl.program_id(0), tl.program_id(0))
+
+
+def test_barriers_are_shown_to_the_cluster():
+    x = np.full(8, -1, np.int32)
+    simulate(shown_to_the_cluster, (8,), x, ctas_per_cga=(2, 1, 1))
+    np.testing.assert_array_equal(x, np.arange(8))

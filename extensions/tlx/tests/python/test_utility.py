@@ -209,3 +209,29 @@ def test_targets_that_do_not_round_at_random(refused, target):
     fine = {"DTYPE": tl.float16, "SOURCE": tl.float32, "RANDOM": 1024}
     text = refused(rounds, "x=*fp32:16, bits=*i32:16, y=*fp16:16", target, **fine)
     assert f"the target lacks this operation\n  where: tlx.stoch_round\n  expected: cuda:100\n  found: {target}" in text
+
+
+@triton.jit
+def asked_wrongly(WHAT: tl.constexpr):
+    if WHAT == "axis":
+        tlx.thread_id(3)
+    elif WHAT == "size":
+        tlx.size_of(8)
+    elif WHAT == "bits":
+        tlx.size_of(tl.int1)
+    elif WHAT == "elements":
+        tlx.dtype_of("x")
+
+
+@pytest.mark.parametrize("target", ["cuda:90", "hip:gfx950"])
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("axis", "an argument has no such value\n  where: tlx.thread_id, argument axis\n  expected: 0, 1, 2"),
+        ("size", "an argument is not a type of whole bytes\n  where: tlx.size_of, argument dtype"),
+        ("bits", "an argument is not a type of whole bytes\n  where: tlx.size_of, argument dtype"),
+        ("elements", "an argument has no elements\n  where: tlx.dtype_of, argument v"),
+    ],
+)
+def test_questions_that_have_no_answer(refused, target, what, text):
+    assert text in refused(asked_wrongly, "", target, WHAT=what)

@@ -301,7 +301,11 @@ class Runtime:
 
     @staticmethod
     def _value(function: JITFunction, scope: dict[str, Any], node: ast.expr) -> Any:
-        if not isinstance(node, ast.Name | ast.Attribute):
+        # Of names alone: anything else would be run, here, to know what it has.
+        owner = node
+        while isinstance(owner, ast.Attribute):
+            owner = owner.value
+        if not isinstance(owner, ast.Name):
             return None
         try:
             return eval(compile(ast.Expression(body=node), function.file_name, "eval"), scope)
