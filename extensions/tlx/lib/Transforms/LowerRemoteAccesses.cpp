@@ -264,8 +264,9 @@ public:
       access->erase();
     }
     // Of a cluster's blocks that store nothing to each other, each has its own memory to fence
-    // alone, and the wider fence waits for global memory too.
-    if (!plain && ttg::lookupNumCTAs(getOperation()) == 1)
+    // alone, and the wider fence waits for global memory too. Where no accesses are left to lower
+    // nothing tells which kind there were.
+    if (!accesses.empty() && !plain && ttg::lookupNumCTAs(getOperation()) == 1)
       for (ttng::FenceAsyncSharedOp fence : fences)
         fence.setBCluster(false);
     // A stock wait acquires what the own block did. Plain accesses of other blocks need more.
