@@ -8,8 +8,8 @@
 Each kernel is compiled for its target through its own launch path, with its own configuration and pre-hook, in a
 process of its own, and run in the simulator on a small problem. No GPU and no torch is needed: a stand-in serves what
 the files use of torch while they are imported. Then the ops the wheel exports are compared with ours by name and
-arguments. None of the files is kept. The exit status is the number of kernels with another outcome than the one expected here, or 77
-when nothing could be downloaded.
+arguments. None of the files is kept. The exit status is the number of kernels with another outcome than the one
+expected here, or 77 when nothing could be downloaded.
 """
 
 from __future__ import annotations

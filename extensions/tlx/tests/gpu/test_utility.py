@@ -1,4 +1,4 @@
-"""What small ops do on a GPU: fences, prefetches, barriers that a cluster is told of, and what is known when compiling."""
+"""What small ops do on a GPU: fences, prefetches, barriers that a cluster is told of, and constants."""
 
 from __future__ import annotations
 

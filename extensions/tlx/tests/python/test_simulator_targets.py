@@ -327,3 +327,22 @@ def test_buffer_atomics():
 def _subsets(items):
     items = list(items)
     return [[item for bit, item in enumerate(items) if mask >> bit & 1] for mask in range(2 ** len(items))]
+
+
+@triton.jit
+def rounded(x, bits, y, DTYPE: tl.constexpr):
+    at = tl.arange(0, 1024)
+    tl.store(y + at, tlx.stoch_round(tl.load(x + at), DTYPE, tl.load(bits + at)).to(tl.float32))
+
+
+@pytest.mark.parametrize(("dtype", "step"), [(tl.float16, 2**-10), (tl.bfloat16, 2**-7), (tl.float8e5, 0.25)])
+def test_rounding_at_random(dtype, step):
+    """To one of the two neighbours, with the odds that keep the mean, and exact numbers to themselves."""
+    random = np.random.default_rng(0)
+    x = np.full(1024, -(1 + 0.25 * step), np.float32)
+    x[:4] = (1, -1, 0, 1 + step)
+    bits, y = random.integers(0, 2**31, 1024, dtype=np.int32), np.full(1024, np.nan, np.float32)
+    tlx.simulate(rounded, (1,), x, bits, y, DTYPE=dtype)
+    np.testing.assert_array_equal(y[:4], x[:4])
+    assert set(y[4:].tolist()) == {-1.0, -(1 + step)}
+    assert 0.15 < (y[4:] != -1).mean() < 0.35

@@ -10,7 +10,7 @@ import triton.language as tl
 from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryScalesLayout
 from triton.language.core import base_value
 
-from tritonext.interpret import numpy_dtype, round_to_tf32, scalar, widen
+from tritonext.interpret import TensorHandle, numpy_dtype, round_to_tf32, scalar, widen
 
 from .. import tmem
 from .errors import LaunchMisuse, OutOfRange, UnsupportedOperation
@@ -312,6 +312,23 @@ class Blackwell:
             target.put(data if data.shape == target.sizes else _matrix_of_tiles(data, target.sizes))
 
         op.effect = copy
+
+    def stoch_round(self, src, dst_ty, rand_bits):
+        """Round to the farther neighbour where the random bits, added behind the last bit that is kept, carry."""
+        bits = dst_ty.primitive_bitwidth
+        codes = np.arange(2 ** (bits - 1), dtype=f"uint{bits}")
+        known = widen(codes.view(numpy_dtype(dst_ty)), dst_ty).astype(np.float64)
+        codes, known = codes[np.isfinite(known)], known[np.isfinite(known)]
+        x = src.handle.data.astype(np.float64)
+        if np.isnan(x).any():
+            raise UnsupportedOperation("the simulator rounds numbers only at random", where=self.machine.here())
+        below = np.clip(np.searchsorted(known, np.abs(x), "right") - 1, 0, len(known) - 2)
+        part = (np.abs(x) - known[below]) / (known[below + 1] - known[below])
+        width = 16 if bits == 16 else 8
+        carry = part + (rand_bits.handle.data.astype(np.int64) & (2**width - 1)) / 2**width >= 1
+        sign = np.signbit(x).astype(codes.dtype) << (bits - 1)
+        data = (codes[below + carry] | sign).astype(codes.dtype).view(numpy_dtype(dst_ty))
+        return tl.tensor(TensorHandle(data, dst_ty), tl.block_type(dst_ty, list(data.shape)))
 
     # Dynamic launch.
 
