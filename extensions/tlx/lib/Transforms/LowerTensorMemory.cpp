@@ -101,14 +101,22 @@ LogicalResult lower(AsyncDotOp dot) {
 
   OpBuilder builder(dot);
   Location loc = dot.getLoc();
-  // Tokens tell stock passes what an accumulator in tensor memory depends on.
-  Type token = ttg::AsyncTokenType::get(dot.getContext());
+  // Tokens tell stock passes what an accumulator in tensor memory depends on. What stock puts in
+  // their place at the start of the kernel a task cannot use.
+  bool isTask = dot->getParentOfType<ttg::WarpSpecializePartitionsOp>() != nullptr;
+  Type token = isTask ? Type() : ttg::AsyncTokenType::get(dot.getContext());
   auto inMemory = [&](Value tensor, ttg::MemDescType memory, bool tracked) {
     auto source = cast<RankedTensorType>(tensor.getType());
     Value moved = ttg::ConvertLayoutOp::create(
         builder, loc, source.cloneWithEncoding(ttng::getDefaultLayoutForTmemLdSt(memory, numWarps)),
         tensor);
-    return ttng::TMEMAllocOp::create(builder, loc, memory, tracked ? token : Type(), moved);
+    if (!tracked || token)
+      return ttng::TMEMAllocOp::create(builder, loc, memory, tracked ? token : Type(), moved);
+    // Stock passes that look for an accumulator with a first value want tokens of it.
+    auto allocation = ttng::TMEMAllocOp::create(builder, loc, memory, Type(), Value());
+    Value always = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+    ttng::TMEMStoreOp::create(builder, loc, Type(), allocation.getResult(), Value(), moved, always);
+    return allocation;
   };
   Value a = dot.getA();
   if (registers)

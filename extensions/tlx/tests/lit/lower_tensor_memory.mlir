@@ -44,4 +44,25 @@ tt.func @registers(%a: tensor<128x64xf16, #blocked>, %b: !ttg.memdesc<64x64xf16,
   tt.return %d : tensor<128x64xf32, #blocked>
 }
 
+// Stock has no tokens that a task can use.
+// CHECK-LABEL: tt.func @task
+// CHECK: partition0(%[[TA:[a-z0-9]+]]: {{.*}}, %[[TB:[a-z0-9]+]]: {{.*}}) num_warps(4)
+// CHECK: %[[TACC:.*]] = ttng.tmem_alloc : () -> !ttg.memdesc<128x64xf32
+// CHECK: ttng.tmem_store %{{.*}}, %[[TACC]], %true
+// CHECK: ttng.tc_gen5_mma %[[TA]], %[[TB]], %[[TACC]], %true
+// CHECK: ttng.tmem_load %[[TACC]] :
+tt.func @task(%a: !ttg.memdesc<128x64xf16, #shared, #smem, mutable>, %b: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) {
+  ttg.warp_specialize(%a, %b)
+  default {
+    ttg.warp_yield
+  }
+  partition0(%ta: !ttg.memdesc<128x64xf16, #shared, #smem, mutable>, %tb: !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) num_warps(4) {
+    %c = arith.constant dense<0.0> : tensor<128x64xf32, #blocked>
+    %d = tlx.async_dot %ta, %tb, %c : !ttg.memdesc<128x64xf16, #shared, #smem, mutable> * !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> tensor<128x64xf32, #blocked>
+    tlx.inspect_layout %d : tensor<128x64xf32, #blocked>
+    ttg.warp_return
+  } : (!ttg.memdesc<128x64xf16, #shared, #smem, mutable>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>) -> ()
+  tt.return
+}
+
 }

@@ -206,12 +206,18 @@ def test_a_turn_of_a_product_is_its_loop(both):
     ("kernel", "signature", "constants", "target"),
     [
         (once, ONCE, {}, "cuda:90"),
-        (once, ONCE, {}, "cuda:100"),
+        (*KERNELS[1], "cuda:100"),
     ],
 )
 def test_other_kernels_keep_their_code(both, kernel, signature, constants, target):
     plain, ordered = both(kernel, signature, target, **constants)
     assert plain.asm["cubin"] == ordered.asm["cubin"]
+
+
+@pytest.mark.parametrize(("kernel", "signature", "constants"), KERNELS)
+def test_the_same_tasks_multiply_on_blackwell(compiled, kernel, signature, constants):
+    ptx = compiled(kernel, signature, "cuda:100", **constants).asm["ptx"]
+    assert "tcgen05.mma.cta_group::1.kind::f16" in ptx
 
 
 def test_the_option_is_a_switch():
