@@ -12,6 +12,7 @@
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "tlx-extend-lifetimes"
 
@@ -172,7 +173,7 @@ public:
         for (ttg::LocalAllocOp allocation : allocationsOf(buffer, *aliases))
           worksOf[allocation].push_back(&work);
 
-    DenseSet<Operation *> shared;
+    llvm::SetVector<Operation *> shared;
     for (Value buffer : sharedBuffers)
       for (ttg::LocalAllocOp allocation : allocationsOf(buffer, *aliases))
         shared.insert(allocation);
@@ -267,23 +268,28 @@ private:
     while (!isa<FunctionOpInterface>(allocation->getParentOp()))
       hoist(allocation);
     Block &entry = allocation->getParentRegion()->front();
+    bool isInEntry = allocation->getBlock() == &entry;
     Operation *met = nullptr;
     for (Operation &op : entry) {
-      if (&op == allocation)
+      if (!isInEntry || &op == allocation)
         break;
       // Barriers are initialised before the blocks meet.
       if (isa<ClusterBarrierOp>(op))
         met = &op;
     }
-    if (allocation->getBlock() == &entry && met)
-      allocation->moveAfter(met);
-    else
-      allocation->moveBefore(&entry, entry.begin());
+    Operation *place = met ? met->getNextNode() : &entry.front();
+    while (place != allocation && isa<ttg::LocalAllocOp, ttg::LocalDeallocOp>(place))
+      place = place->getNextNode();
+    if (place != allocation)
+      allocation->moveBefore(place);
   }
 
   /// Returns where blocks meet behind the last use of a buffer that others access, or null.
   static Operation *meetingBehind(ttg::LocalAllocOp allocation, ArrayRef<Operation *> users) {
-    Operation *last = lastOf(allocation->getBlock(), users, allocation);
+    SmallVector<Operation *> accesses;
+    llvm::copy_if(users, std::back_inserter(accesses),
+                  [](Operation *user) { return !isa<ttg::LocalDeallocOp>(user); });
+    Operation *last = lastOf(allocation->getBlock(), accesses, allocation);
     for (Operation *op = last; op; op = op->getNextNode())
       if (isa<ClusterBarrierOp>(op))
         return op;
