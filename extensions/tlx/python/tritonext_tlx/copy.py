@@ -212,13 +212,17 @@ def _fill(name: str, mask: Any, other: Any, pointers: tl.tensor, semantic: Any) 
     zero = other is None or (isinstance(other, int | float) and other == 0)
     if nvidia:
         if not zero:
+            unknown = isinstance(other, tl.tensor)
             raise refuse(
                 name,
                 "the hardware fills with zeros only",
                 "other",
-                expected="0 or none",
-                found=other,
-                hint="replace the value after tlx.local_load with tl.where",
+                expected="0 or none, known at compile time" if unknown else "0 or none",
+                found=f"a value of type {other.type}" if unknown else other,
+                hint="declare a variable that is zero a constant, as in other: tl.constexpr = 0.0; replace another "
+                "value after tlx.local_load with tl.where"
+                if unknown
+                else "replace the value after tlx.local_load with tl.where",
             )
         return None
     # Without a value, lanes that copy nothing leave what was there.

@@ -21,6 +21,8 @@ __all__ = [
     "buffered_tensor",
     "buffered_tensor_type",
     "default_layout",
+    "no_tensor",
+    "no_tensor_error",
     "remote_buffer",
     "storage_kind",
 ]
@@ -31,6 +33,32 @@ class storage_kind(enum.Enum):
 
     smem = "smem"
     tmem = "tmem"
+
+
+def no_tensor_error(found: Any, **fields: Any) -> UserError:
+    """Return the error to raise where a buffer is used as a tensor."""
+    return UserError(
+        "a buffer is used as a tensor",
+        expected="a tensor, as tlx.local_load returns",
+        found=found,
+        hint="load a slot with tlx.local_load(buffer[i]), and store to it with tlx.local_store(buffer[i], tensor)",
+        **fields,
+    )
+
+
+class no_tensor:
+    """What Python's arithmetic is an error with."""
+
+    def _misuse(self) -> UserError:
+        return no_tensor_error(self)
+
+    def _refuse_arithmetic(self, *_: Any) -> Any:
+        raise self._misuse()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse_arithmetic
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __matmul__ = __rmatmul__ = __neg__ = _refuse_arithmetic
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = _refuse_arithmetic
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_arithmetic
 
 
 class buffered_tensor_type(base_type):
@@ -79,6 +107,11 @@ class buffered_tensor_type(base_type):
         )
 
     @property
+    def scalar(self) -> tl.dtype:
+        """What ops of ``triton.language`` ask a tensor for first."""
+        raise no_tensor_error(self)
+
+    @property
     def storage(self) -> storage_kind:
         """Where the buffer lives."""
         in_tensor_memory = isinstance(self.layout, TensorMemoryLayout | TensorMemoryScalesLayout)
@@ -110,7 +143,7 @@ class buffered_tensor_type(base_type):
         return buffered_tensor(handles[cursor], self), cursor + 1
 
 
-class buffered_tensor(base_value):
+class buffered_tensor(no_tensor, base_value):
     """A buffer, made by :func:`local_alloc`, or a view of one. ``buffer[i]`` is :func:`local_view`."""
 
     def __init__(self, handle: Any, type: buffered_tensor_type) -> None:

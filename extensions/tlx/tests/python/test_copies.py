@@ -278,3 +278,17 @@ def test_masks_that_do_not_fit(refused, case, target, message, where, expected, 
     assert f"where: tlx.{where}" in text
     assert f"expected: {expected}" in text
     assert f"found: {found}" in text
+
+
+@triton.jit
+def fills_with_a_variable(x, n):
+    o = tl.arange(0, 1024)
+    slot = tlx.local_alloc((1024,), tl.float32)[0]
+    other = 0.0
+    tlx.async_load(x + o, slot, o < n, other)
+
+
+def test_a_variable_is_no_constant_to_fill_with(refused):
+    text = refused(fills_with_a_variable, "x=*fp32:16, n=i32")
+    assert "expected: 0 or none, known at compile time\n  found: a value of type fp32\n" in text
+    assert "hint: declare a variable that is zero a constant, as in other: tl.constexpr = 0.0" in text

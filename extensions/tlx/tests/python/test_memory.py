@@ -325,6 +325,10 @@ def wrong(x, y, at, n, WHAT: tl.constexpr):
         tlx.local_gather(ring[0], tl.load(x + o), 0)
     if WHAT == "scatter shape":
         tlx.local_scatter(ring[0], tl.load(x + offsets(64, 32)), tl.load(at + o), 0)
+    if WHAT == "stock load":
+        tl.load(ring[0])
+    if WHAT == "arithmetic":
+        tl.store(x + o, ring[0] * 2.0)
 
 
 @pytest.mark.parametrize(
@@ -341,6 +345,8 @@ def wrong(x, y, at, n, WHAT: tl.constexpr):
         ("slot of a slot", "the buffer is one slot already\n  where: tlx.local_view, argument local_allocated_buffers"),
         ("no slot", "the buffer has slots\n  where: tlx.local_load, argument src\n  expected: one slot"),
         ("no buffer", "an argument is not a buffer\n  where: tlx.local_load, argument src"),
+        ("stock load", "a buffer is used as a tensor\n  expected: a tensor, as tlx.local_load returns"),
+        ("arithmetic", "a buffer is used as a tensor\n  expected: a tensor, as tlx.local_load returns"),
         ("index type", "an argument is not an integer\n  where: tlx.local_view, argument buffer_idx"),
         (
             "store shape",

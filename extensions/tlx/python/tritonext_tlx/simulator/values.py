@@ -13,7 +13,7 @@ from tritonext.errors import UserError
 from tritonext.interpret import TensorHandle, numpy_dtype
 
 from ..aliasing import Placement, group_of_buffers, place
-from ..types import storage_kind
+from ..types import no_tensor, no_tensor_error, storage_kind
 from .errors import OutOfRange, Race, UninitializedRead, UnsupportedOperation
 from .memory import Allocation
 
@@ -42,7 +42,7 @@ class Token:
     """What asynchronous copies return."""
 
 
-class Buffer(base_value):
+class Buffer(no_tensor, base_value):
     """A view of shared memory: ``num`` slots, or one when ``num`` is 0.
 
     Messages call it ``label``, or by the name of its allocation.
@@ -83,6 +83,13 @@ class Buffer(base_value):
     @property
     def type(self) -> Buffer:
         return self
+
+    @property
+    def scalar(self) -> tl.dtype:
+        raise self._misuse()
+
+    def _misuse(self) -> UserError:
+        return no_tensor_error(self, where=self.machine.here())
 
     @property
     def shape(self) -> list[tl.constexpr]:
