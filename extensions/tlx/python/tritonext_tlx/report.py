@@ -58,6 +58,8 @@ _GENERIC = re.compile(r'"(?P<op>[a-z_]+\.\w+)"\(.*\(\{$')
 _VIEWS = "ttg.memdesc_"
 _VALUE = re.compile(r"%([\w]+)")
 _PLACE = re.compile(r'"(?P<file>[^"]+)":(?P<line>\d+):\d+')
+# PTX ISA, setmaxnreg: the most registers of a thread. Stock gives the default task what is left, and cuts it there.
+_MOST_REGISTERS = 256
 _BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 
 
@@ -66,7 +68,7 @@ class Allocation:
     """A piece of shared memory.
 
     Attributes:
-        name: What the kernel calls it.
+        name: What the kernel calls it; empty for a buffer without a name, as one that the compiler makes.
         kind: ``buffer``, ``barriers``, or ``compiler`` for memory that an operation of the compiler needs.
         shape: Shape with slots first, and the type of the elements.
         offset: Its first byte in the shared memory of a block.
@@ -74,6 +76,8 @@ class Allocation:
         line: Line of the kernel that allocates it.
         first_use: First line that reads or writes it, or a view of it; 0 when none does.
         last_use: Last such line.
+        kept: Whether nobody else gets its memory before the kernel ends, because no wait in the kernel is sure to come
+            behind all asynchronous work with the buffer.
     """
 
     name: str
@@ -84,6 +88,7 @@ class Allocation:
     line: int
     first_use: int = 0
     last_use: int = 0
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,8 @@ class Task:
     """A task, or the whole kernel when it has none.
 
     Attributes:
-        name: ``kernel``, ``default``, or ``task`` with a number.
+        name: ``kernel``, ``default``, or ``task`` with a number; ``idle`` for warps that the compiler adds, because
+            tasks get warps in groups of four.
         line: Line at which its code begins.
         warps: Its warps.
         registers: Registers of each of its threads while it runs; None when they are those of the kernel.
@@ -141,7 +147,8 @@ class KernelReport:
 
     def __str__(self) -> str:
         out = io.StringIO()
-        self._print(Console(file=out, width=120))
+        # Nothing in a report is markup or names an emoji, as `:100:` of a target would.
+        self._print(Console(file=out, width=120, markup=False, emoji=False))
         return out.getvalue().rstrip()
 
     def _print(self, console: Console) -> None:
@@ -158,8 +165,8 @@ class KernelReport:
         console.print(tasks)
         memory = Table("offset", "bytes", "what", "shape", "line", "used", title="shared memory", title_justify="left")
         for piece in self.memory:
-            used = f"{piece.first_use} to {piece.last_use}" if piece.first_use else ""
-            name = f"{piece.name} ({piece.kind})" if piece.kind != "buffer" else piece.name
+            used = f"{piece.first_use} to {'the end' if piece.kept else piece.last_use}" if piece.first_use else ""
+            name = f"{piece.name} ({piece.kind})" if piece.kind != "buffer" else piece.name or "(no name)"
             memory.add_row(str(piece.offset), str(piece.size), name, piece.shape, str(piece.line or ""), used)
         console.print(memory)
 
@@ -168,7 +175,8 @@ def report(kernel: Any) -> KernelReport:
     """Say what a compiled kernel is made of.
 
     Args:
-        kernel: What a launch or ``warmup`` returns, compiled for an NVIDIA GPU. It need not use TLX.
+        kernel: What a launch, ``warmup`` or ``tritonext.offline`` returns, compiled for an NVIDIA GPU. It need not use
+            TLX.
 
     Returns:
         The report; ``print`` shows it as tables, ``to_json`` gives it to tools.
@@ -186,7 +194,7 @@ def report(kernel: Any) -> KernelReport:
         )
     target = kernel.metadata.target
     if target.backend != "cuda":
-        raise UserError("the kernel is for another kind of GPU", expected="cuda", found=target.backend)
+        raise UserError("reports are for NVIDIA GPUs only", expected="cuda", found=f"{target.backend}:{target.arch}")
     lines = _allocated(assembly["ttgir"], int(target.arch)).splitlines()
     places = _places(lines)
     header = next(line for line in lines if line.startswith("module"))
@@ -203,7 +211,7 @@ def report(kernel: Any) -> KernelReport:
         instructions=code.instructions,
         mma=code.mma,
         tasks=tuple(_tasks(lines, places, int(re.search(r'"ttg\.num-warps" = (\d+)', header)[1]))),
-        memory=tuple(sorted(_memory(lines, places), key=lambda piece: piece.offset)),
+        memory=tuple(sorted(_memory(lines, places, places(entry)[1]), key=lambda piece: piece.offset)),
     )
 
 
@@ -268,7 +276,9 @@ def _tasks(lines: list[str], places: Any, warps: int) -> Iterator[Task]:
         body = lines[head + 1 : end]
         begin = next((at for line in body if _kind(line) and (at := places(line)[1])), 0)
         name = f"task {index}" if own else "default"
-        count = registers[index] if index < len(registers) else None
+        if own and all(line.lstrip().startswith(("ttg.warp_return", "}")) for line in body):
+            name = "idle"
+        count = min(registers[index], _MOST_REGISTERS) if index < len(registers) else None
         yield Task(name, begin, int(own[1]) if own else warps, count, _operations(body))
 
 
@@ -281,13 +291,17 @@ def _operations(lines: list[str]) -> dict[str, int]:
     return dict(Counter(kind for line in lines if (kind := _kind(line))))
 
 
-def _memory(lines: list[str], places: Any) -> Iterator[Allocation]:
-    """Return the pieces of shared memory."""
-    pieces: dict[str, Allocation] = {}
-    # Names are unique in a function but for those in tasks, which are isolated and name their captures anew.
-    bases: dict[str, str] = {}
+def _memory(lines: list[str], places: Any, head: int) -> Iterator[Allocation]:
+    """Return the pieces of shared memory; ``head`` is the line of the kernel, where its end is located too."""
+    pieces: list[Allocation] = []
+    # Which piece a name is, or is a view of. Tasks other than the default one are isolated: they name their captures
+    # anew, and begin to count names from 0 again.
+    bases: dict[str, int] = {}
+    outside: dict[str, int] | None = None
     captured: list[str] = []
-    used: dict[str, list[int]] = {}
+    end = ""
+    used: dict[int, list[int]] = {}
+    kept: set[int] = set()
     scratch: list[Allocation] = []
     # Reductions and scans are printed in the general form, with what they need behind their bodies.
     opened: list[str] = []
@@ -297,18 +311,19 @@ def _memory(lines: list[str], places: Any) -> Iterator[Allocation]:
             opened.append(generic["op"])
         closed = opened.pop() if line.lstrip().startswith("})") else None
         if (made := _ALLOCATION.match(line)) is not None:
-            piece = _buffer(made["name"], line, int(offset[1]), places(line)[1])
-            pieces[made["name"]] = piece
-            bases[made["name"]] = made["name"]
+            bases[made["name"]] = len(pieces)
+            pieces.append(_buffer(made["name"], line, int(offset[1]), places(line)[1]))
             continue
         if "ttg.warp_specialize(" in line:
             captured = _VALUE.findall(line[line.index("(") : line.index(")")])
+            end = line[: len(line) - len(line.lstrip())] + "} : ("
         if line.lstrip().startswith("partition"):
+            outside = bases if outside is None else outside
             names = re.findall(r"%(\w+): ", line)
-            bases = {key: bases[key] for key in pieces} | {
-                name: bases[origin] for name, origin in zip(names, captured) if origin in bases
-            }
+            bases = {name: outside[origin] for name, origin in zip(names, captured) if origin in outside}
             continue
+        if outside is not None and line.startswith(end):
+            bases, outside = outside, None
         # A function has an offset too, where that of its callee's memory ends.
         if offset is not None and (size := _SIZE.search(line)) is not None:
             name = closed or _OP.match(line)["op"]
@@ -322,11 +337,15 @@ def _memory(lines: list[str], places: Any) -> Iterator[Allocation]:
         if result and operation["op"].startswith(_VIEWS):
             bases.update((result["name"], base) for base in touched)
             continue
+        at = places(line)[1]
+        if operation["op"] == "ttg.local_dealloc" and at == head:
+            kept |= touched
+            continue
         for base in touched:
-            used.setdefault(base, []).append(places(line)[1])
-    for name, piece in pieces.items():
-        at = [line for line in used.get(name, []) if line]
-        yield dataclasses.replace(piece, first_use=min(at, default=0), last_use=max(at, default=0))
+            used.setdefault(base, []).append(at)
+    for number, piece in enumerate(pieces):
+        at = [line for line in used.get(number, []) if line]
+        yield dataclasses.replace(piece, first_use=min(at, default=0), last_use=max(at, default=0), kept=number in kept)
     yield from scratch
 
 
@@ -338,5 +357,6 @@ def _buffer(name: str, line: str, offset: int, at: int) -> Allocation:
     size = math.prod(map(int, shape)) * width
     # An mbarrier is one 64-bit element, and buffers of such numbers have more of them in a slot.
     barriers = element == "i64" and shape[-1] == "1"
-    text = f"{'x'.join(shape[:-1] if barriers else shape)} {'mbarrier' if barriers else element}"
-    return Allocation(re.sub(r"_\d+$", "", name), "barriers" if barriers else "buffer", text, offset, size, at)
+    sizes = shape[:-1] if barriers and len(shape) > 1 else shape
+    text = f"{'x'.join(sizes)} {'mbarrier' if barriers else element}"
+    return Allocation(re.sub(r"_\d+$|^\d+$", "", name), "barriers" if barriers else "buffer", text, offset, size, at)

@@ -93,6 +93,80 @@ def test_a_kernel_without_tasks(compiled):
 
 
 @triton.jit
+def narrow_task(x, y, n):
+    ring = tlx.local_alloc((1024,), tl.float32, 2)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            at = tl.arange(0, 1024)
+            for i in range(n):
+                tlx.async_load(x + i * 1024 + at, ring[i % 2])
+                tlx.async_load_commit_group()
+                tlx.async_load_wait_group(0)
+                tl.store(x + i * 1024 + at, tlx.local_load(ring[i % 2]))
+        with tlx.async_task(num_warps=1, num_regs=24):
+            tl.store(y, n)
+
+
+@pytest.mark.parametrize("target", ["cuda:90", "cuda:100"])
+def test_names_are_those_of_the_target_and_of_the_tasks(compiled, target):
+    found = tlx.report(compiled(narrow_task, "x=*fp32:16, y=*i32, n=i32", target))
+    # `:100:` is no emoji.
+    assert f"for {target}: 8 warps" in str(found)
+    # Three more warps make a group of four, in as many partitions as powers of two need.
+    assert [(task.name, task.warps) for task in found.tasks] == [
+        ("default", 4),
+        ("task 1", 1),
+        ("idle", 2),
+        ("idle", 1),
+    ]
+
+
+@triton.jit
+def stores_in_tasks(desc, other):
+    full = tlx.alloc_barriers(1)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            desc.store([0, 0], tl.full((64, 64), 1, tl.float16))
+        with tlx.async_task(num_warps=4, num_regs=24):
+            tlx.barrier_wait(full[0], 1)
+            other.store([0, 0], tl.full((32, 64), 1, tl.float16))
+
+
+def test_buffers_of_the_compiler_in_two_tasks(compiled):
+    signature = "desc=tensordesc<fp16[64,64]>, other=tensordesc<fp16[32,64]>"
+    found = tlx.report(compiled(stores_in_tasks, signature, "cuda:100"))
+    first = stores_in_tasks.def_file_line_number + 4
+    buffers = {piece.shape: piece for piece in found.memory if piece.kind == "buffer"}
+    assert {shape: (piece.name, piece.first_use, piece.last_use) for shape, piece in buffers.items()} == {
+        "64x64 f16": ("", first, first),
+        "32x64 f16": ("", first + 3, first + 3),
+    }
+    # What is left of 64K for 128 threads is more than a thread can have.
+    assert found.tasks[0].registers == 256
+
+
+@triton.jit
+def unawaited(x, n):
+    at = tl.arange(0, 1024)
+    ring = tlx.local_alloc((1024,), tl.float32, 2)
+    tlx.async_load(x + at, ring[0])
+    tlx.async_load_commit_group()
+    for i in range(n):
+        tlx.async_load(x + i * 1024 + at, ring[(i + 1) % 2])
+        tlx.async_load_commit_group()
+        tlx.async_load_wait_group(1)
+        tl.store(x + i * 1024 + at, tlx.local_load(ring[i % 2]))
+
+
+def test_a_buffer_without_a_last_wait_is_kept_to_the_end(compiled):
+    found = tlx.report(compiled(unawaited, "x=*fp32:16, n=i32"))
+    (ring,) = found.memory
+    first = unawaited.def_file_line_number + 3
+    assert (ring.kept, ring.first_use, ring.last_use) == (True, first, first + 6)
+    assert f"{first} to the end" in str(found)
+
+
+@triton.jit
 def plain(x):
     tl.store(x + tl.arange(0, 32), 1.0)
 
@@ -106,5 +180,5 @@ def test_a_kernel_without_tlx(compiled):
 def test_what_it_refuses(compiled):
     with pytest.raises(UserError, match="nothing to report on"):
         tlx.report(plain)
-    with pytest.raises(UserError, match="another kind of GPU"):
+    with pytest.raises(UserError, match=r"NVIDIA GPUs only(.|\n)*found: hip:gfx942"):
         tlx.report(compiled(plain, "x=*fp32:16", "hip:gfx942"))
