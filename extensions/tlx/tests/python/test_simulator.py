@@ -579,7 +579,7 @@ def test_simulated_ops_take_the_arguments_of_the_ops():
             found, expected = defaults(method), defaults(getattr(tlx, name).fn)
             assert len(found) <= len(expected), name
             assert all(found[argument] == expected[argument] for argument in found.keys() & expected.keys()), name
-    assert defaults(_Tasks.add, "label", "body") == defaults(tlx.async_task.fn)
+    assert defaults(_Tasks.add, "label", "body", "place", "reads") == defaults(tlx.async_task.fn)
     assert defaults(Runtime.tasks, "names") == defaults(tlx.async_tasks.fn)
 
 

@@ -68,6 +68,38 @@ def test_ranks_count_along_the_first_axis_first():
 
 
 @triton.jit
+def total(value, bar):
+    parts = tlx.local_alloc((32,), tl.float32, 2)
+    rank = tlx.cluster_cta_rank()
+    tlx.local_store(parts[rank], value)
+    tlx.async_remote_shmem_store(parts[rank], value, rank ^ 1, bar)
+    tlx.barrier_wait(bar, 0)
+    return tlx.local_load(parts[0]) + tlx.local_load(parts[1])
+
+
+@triton.jit
+def allocates_in_a_function(x, y):
+    at = tl.program_id(0) * 32 + tl.arange(0, 32)
+    bars = tlx.alloc_barriers(2)
+    for i in tl.static_range(2):
+        tlx.barrier_expect_bytes(bars[i], 32 * 4)
+    value = tl.load(x + at)
+    for i in tl.static_range(2):
+        value = value * total(value, bars[i])
+    tl.store(y + at, value)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_block_stores_to_what_another_one_has_not_come_to(seed):
+    x = random(4, 2, 32)
+    y = np.empty_like(x)
+    simulate(allocates_in_a_function, (8,), x, y, seed=seed, ctas_per_cga=(2, 1, 1))
+    for _ in range(2):
+        x = x * x.sum(1, keepdims=True)
+    np.testing.assert_allclose(y, x, rtol=1e-6)
+
+
+@triton.jit
 def exchange(x, y, HOW: tl.constexpr, FAULT: tl.constexpr = ""):
     at = tl.program_id(0) * 64 + tl.arange(0, 64)
     slot = tlx.local_alloc((64,), tl.float32, 1)

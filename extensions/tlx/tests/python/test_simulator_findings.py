@@ -68,6 +68,119 @@ def test_a_deadlock_names_tasks_lines_and_who_could_arrive(seed):
 
 
 @triton.jit
+def releases_too_little(desc):
+    ring = tlx.alloc_pipeline(tlx.local_alloc((32, 32), tl.float32, 2))
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            for i in range(4):
+                stage = ring.acquire(i)
+                tlx.async_descriptor_load(desc, stage[0], [0, 0], stage.full)
+        with tlx.async_task(num_warps=4):
+            for i in range(4):
+                ring.wait(i)
+            ring.release(3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_deadlock_of_a_ring_names_its_calls(seed):
+    kernel = releases_too_little
+    text = found(simulator.Deadlock, kernel, Descriptor(zeros(32, 32), [32, 32]), seed=seed)
+    task = line_of(kernel, "num_warps=4").rpartition(":")[2]
+    release = line_of(kernel, "ring.release(3)")
+    assert f"could arrive: ring.release(3) in the task at line {task} at {release}, which was not reached" in text
+    assert "hint: let one task acquire each step, each of the consumers release it once" in text
+
+
+@triton.jit
+def captures(x, n, WHAT: tl.constexpr):
+    at = tl.arange(0, 32)
+    zeros = tl.zeros((32,), tl.float32)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(x + at, zeros)
+        with tlx.async_task(num_warps=4):
+            if WHAT == "read":
+                tl.store(x + 32 + at, zeros)
+            if WHAT == "changed":
+                at += 32
+                tl.store(x + at, zeros)
+            if WHAT == "made anew":
+                at = tl.arange(0, 32) + 32
+                tl.store(x + at, zeros)
+
+
+@pytest.mark.parametrize("what", ["read", "changed"])
+def test_a_task_takes_no_tensor_from_outside(what):
+    text = found(UserError, captures, zeros(64), 1, WHAT=what)
+    assert "the tensor 'at' was made outside of the task, in registers of other warps" in text
+    place = line_of(captures, "x + 32 + at") if what == "read" else line_of(captures, "at += 32")
+    assert f"where: {line_of(captures, 'x + 32 + at')}" in text or f"where: {place}" in text
+
+
+@triton.jit
+def reads_no_tensor(x):
+    at = tl.arange(0, 32)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(x + at, 1.0)
+        with tlx.async_task(num_warps=4):
+            at = at_of(32)
+            for at_of_loop in range(2):
+                tl.store(x + at + at_of_loop, 1.0)
+
+
+@triton.jit
+def at_of(start):
+    return start + tl.arange(0, 32)
+
+
+def test_a_task_may_make_a_tensor_of_the_same_name():
+    x = zeros(128)
+    simulate(reads_no_tensor, (1,), x)
+    assert x.sum() == 65
+
+
+@triton.jit
+def is_malformed(x, desc, WHAT: tl.constexpr):
+    two, three = tlx.local_alloc((32,), tl.float32, 2), tlx.local_alloc((32,), tl.float32, 3)
+    if WHAT == "slots":
+        tlx.alloc_pipeline((two, three))
+    if WHAT == "one slot":
+        tlx.alloc_pipeline(two[0])
+    if WHAT == "barrier":
+        tlx.named_barrier_arrive(16, 128)
+    if WHAT == "threads":
+        tlx.named_barrier_wait(15, 40)
+    if WHAT == "load":
+        tl.load(two[0])
+    if WHAT == "sum":
+        tl.store(x, two[0] + 1.0)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tl.store(x, 1.0)
+        with tlx.async_task(num_warps=3):
+            tl.store(x, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("what", "line", "message"),
+    [
+        ("slots", "(two, three))", "tlx.alloc_pipeline takes buffers with as many slots each"),
+        ("one slot", "pipeline(two[0])", "tlx.alloc_pipeline takes buffers with as many slots each"),
+        ("barrier", "arrive(16", "expected: 0 to 15\n  found: 16"),
+        ("threads", "wait(15", "expected: 32 to 1024 in steps of 32\n  found: 40"),
+        ("load", "tl.load(two", "a buffer is used as a tensor"),
+        ("sum", "two[0] + 1", "hint: load a slot with tlx.local_load(buffer[i])"),
+        ("warps", "num_warps=3", "expected: num_warps of 1, 2, 4, 8 or 16"),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error_at_its_line(what, line, message):
+    text = found(UserError, is_malformed, zeros(32), 0, WHAT=what)
+    assert message in text
+    assert f"where: {line_of(is_malformed, line)}" in text
+
+
+@triton.jit
 def counts_replicas_wrongly(x):
     done = tlx.alloc_barriers(1, arrive_count=3)
     with tlx.async_tasks():

@@ -56,14 +56,22 @@ _HINTS = {
 # Columns of 32 bits of tensor memory.
 _COLUMNS = 512
 _PLAIN_STORES = ("local_store", "local_scatter", "remote_shmem_store")
+_RING = "let one task acquire each step, each of the consumers release it once, and all count steps alike"
 _ORDER = "let the one arrive at a barrier that the other waits for"
 
 
 @dataclass(frozen=True)
 class Site:
-    """A call of a barrier operation in the source of a kernel."""
+    """A call in the source of a kernel that arrives at a barrier.
 
-    op: str
+    Attributes:
+        call: What messages call it.
+        barrier: The barrier, as the kernel writes it.
+        task: Where it stands.
+        place: Its line.
+    """
+
+    call: str
     barrier: str
     task: str
     place: Any
@@ -136,6 +144,7 @@ class Mbarrier:
 
     Attributes:
         per_thread: Whether each thread of a task arrives for itself.
+        in_ring: Whether it belongs to a pipeline, whose methods wait and arrive.
     """
 
     def __init__(self, machine: Machine, count: int, place: Any) -> None:
@@ -149,6 +158,7 @@ class Mbarrier:
         # What has to be known by who arrives from another block.
         self.made = machine.actor.tid, int(machine.actor.clock[machine.actor.tid])
         self.per_thread = False
+        self.in_ring = False
         self.name = "barrier"
         self.array = ""
         self.pending = count
@@ -185,7 +195,9 @@ class Mbarrier:
                 where=place,
                 expected=f"{self.count} of {self}, of {self.place}",
                 found=f"{self.count - self.pending + count} in phase {self.phase}",
-                hint="make alloc_barriers count each task, each replica and each barrier_expect_bytes",
+                hint=_RING
+                if self.in_ring
+                else "make alloc_barriers count each task, each replica and each barrier_expect_bytes",
             )
         self.arrivals[(f"tlx.{op} in {actor}", place)] += 1
         self.pending -= count
@@ -578,7 +590,9 @@ class Machine:
                     where=waiting.place,
                     expected=f"the bytes announced at {barrier}, of {barrier.place}",
                     found=f"{barrier.bytes} bytes fewer in phase {barrier.phase}",
-                    hint="make tlx.barrier_expect_bytes the sum of the copies of a phase",
+                    hint="copy into every buffer of the stage, once"
+                    if barrier.in_ring
+                    else "make tlx.barrier_expect_bytes the sum of the copies of a phase",
                     details=self._arrivals(barrier),
                 )
         details = []
@@ -590,7 +604,9 @@ class Machine:
             "all tasks wait, and nothing wakes one of them",
             where=waits[0][1].place,
             found=f"{len(waits)} waiting",
-            hint="compare the phases, and count the arrivals",
+            hint=_RING
+            if any(waiting.barrier is not None and waiting.barrier.in_ring for _, waiting in waits)
+            else "compare the phases, and count the arrivals",
             details=details,
         )
 
@@ -604,8 +620,7 @@ class Machine:
         reached = {place for _, place in barrier.arrivals}
         for site in self.sites:
             if site.barrier.partition("[")[0] == barrier.array and site.place not in reached:
-                call = f"tlx.{site.op} of {site.barrier}"
-                lines.append(f"could arrive: {call} in {site.task} at {site.place}, which was not reached")
+                lines.append(f"could arrive: {site.call} in {site.task} at {site.place}, which was not reached")
         return lines or ["nobody arrives at it"]
 
     # Tasks, and the end.

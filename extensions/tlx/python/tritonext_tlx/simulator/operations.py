@@ -26,6 +26,7 @@ from .amd import Amd
 from .blackwell import Blackwell
 from .errors import OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
+from .scheduler import Waiting
 from .values import AliasSpec, Barriers, Buffer, DescriptorMemory, PendingHandle, Token, dense, plain, to_int
 
 __all__ = ["Operations", "Pipeline"]
@@ -67,6 +68,8 @@ class Pipeline(base_value):
         self._buffers = buffers
         self._full = full
         self._empty = empty
+        for barrier in (*full.barriers, *empty.barriers):
+            barrier.in_ring = True
 
     @property
     def type(self) -> Pipeline:
@@ -533,6 +536,16 @@ class Operations(Blackwell, Amd):
         peer = self.machine.peer(rank)
         if peer is view.block:
             return view
+        index = self._index(view.allocation, view.block.allocations)
+        if index >= len(peer.allocations):
+            # On a GPU it has its place from the last cluster barrier on. Here it begins when its block comes to it.
+            self.machine.scheduler.switch(
+                Waiting(
+                    lambda: index < len(peer.allocations) or peer.ended,
+                    lambda: f"block {rank} to come to the allocation at {view.allocation.place}",
+                    self.machine.here(),
+                )
+            )
         allocation = self._same(view.allocation, view.block.allocations, peer.allocations)
         label = f"{view} of block {rank}"
         moved = Buffer(
@@ -541,9 +554,13 @@ class Operations(Blackwell, Amd):
         moved.block = peer
         return moved
 
+    @staticmethod
+    def _index(own: Any, here: list[Any]) -> int:
+        return next(number for number, item in enumerate(here) if item is own)
+
     def _same(self, own: Any, here: list[Any], there: list[Any]) -> Any:
         """Return what another block has at the place of something of a block."""
-        index = next(number for number, item in enumerate(here) if item is own)
+        index = self._index(own, here)
         if index >= len(there) or there[index].place != own.place:
             raise OutOfRange(
                 "another block has nothing at this place yet",
@@ -605,14 +622,28 @@ class Operations(Blackwell, Amd):
 
     def alloc_pipeline(self, buffers, consumers=1):
         members = (buffers,) if isinstance(buffers, Buffer) else tuple(buffers)
-        count = members[0].num
+        slots = [buffer.num if isinstance(buffer, Buffer) else 0 for buffer in members]
+        if not slots or not slots[0] or len(set(slots)) > 1:
+            raise self._refuse(
+                "tlx.alloc_pipeline takes buffers with as many slots each", found=", ".join(map(str, members)) or "none"
+            )
+        count = slots[0]
         return Pipeline(self, members, self.alloc_barriers(count), self.alloc_barriers(count, consumers))
 
     def named_barrier_wait(self, bar, arrive_count):
-        self.machine.named_barrier(to_int(bar), to_int(arrive_count), True, self.machine.here())
+        self._named_barrier("named_barrier_wait", to_int(bar), to_int(arrive_count), waits=True)
 
     def named_barrier_arrive(self, bar, arrive_count):
-        self.machine.named_barrier(to_int(bar), to_int(arrive_count), False, self.machine.here())
+        self._named_barrier("named_barrier_arrive", to_int(bar), to_int(arrive_count), waits=False)
+
+    def _named_barrier(self, name: str, number: int, threads: int, *, waits: bool) -> None:
+        if not 0 <= number <= 15:
+            raise self._refuse(f"tlx.{name} names no barrier", expected="0 to 15", found=number)
+        if threads % 32 or not 32 <= threads <= 1024:
+            raise self._refuse(
+                f"tlx.{name} has no such number of threads", expected="32 to 1024 in steps of 32", found=threads
+            )
+        self.machine.named_barrier(number, threads, waits, self.machine.here())
 
     def fence(self, scope):
         if scope == "async_shared":

@@ -19,6 +19,8 @@ RUNTIME = "__tlx"
 """Name under which rewritten functions find :class:`.runner.Runtime`."""
 
 _ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load", "tcgen05_commit")
+# The methods of a pipeline, and the barriers at which they arrive.
+_RING = {"acquire": "full", "release": "empty"}
 _REMOTE = ("remote_view", "remote_shmem_store", "async_remote_shmem_store")
 # Places of the argument that makes them ops of two blocks.
 _IN_PAIRS = {"async_descriptor_load": 8, "async_dot": 6, "tcgen05_commit": 1}
@@ -137,7 +139,11 @@ class Rewriter(Transformer):
             for keyword in node.keywords:
                 given = keyword.value if keyword.arg in ("bar", "barrier", "mBarrier") else given
             if given is not None:
-                self.sites.append(Site(name, ast.unparse(given), self._task, self._place(node)))
+                barrier = ast.unparse(given)
+                self.sites.append(Site(f"tlx.{name} of {barrier}", barrier, self._task, self._place(node)))
+        elif name in _RING and isinstance(node.func, ast.Attribute):
+            ring = ast.unparse(node.func.value)
+            self.sites.append(Site(ast.unparse(node), f"{ring}.{_RING[name]}", self._task, self._place(node)))
         if isinstance(node.func, ast.Attribute):
             function = _runtime("member", self.visit(node.func.value), ast.Constant(value=node.func.attr))
         else:
@@ -242,6 +248,8 @@ class Rewriter(Transformer):
         first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "kind"), None)
         default = isinstance(first, ast.Constant) and first.value == "default"
         label = "the default task" if default else f"the task at line {self._place(node).line}"
+        # Before calls are rewritten, which adds names.
+        read = {name: self._place(use).line for name, use in _first_uses(node.body).items() if not _is_stored(use)}
         outer, self._task = self._task, label
         body = self._statements(node.body)
         self._task = outer
@@ -257,10 +265,37 @@ class Rewriter(Transformer):
                 ast.copy_location(part, node)
         function = ast.parse(f"def {name}(): pass").body[0]
         function.body = [*starts, *body]
-        add = self._method(block, "add", ast.Constant(value=label), ast.Name(id=name, ctx=ast.Load()))
+        place = ast.Tuple(
+            elts=[ast.Constant(value=self._file), ast.Constant(value=self._place(node).line)], ctx=ast.Load()
+        )
+        reads = ast.Dict(keys=list(map(ast.Constant, read)), values=list(map(ast.Constant, read.values())))
+        add = self._method(block, "add", ast.Constant(value=label), ast.Name(id=name, ctx=ast.Load()), place, reads)
         add.args.extend(self.visit(item) for item in call.args)
         add.keywords.extend(ast.keyword(arg=item.arg, value=self.visit(item.value)) for item in call.keywords)
         return [ast.copy_location(function, node), ast.copy_location(ast.Expr(value=add), node)]
+
+
+def _first_uses(statements: list[ast.stmt]) -> dict[str, ast.Name]:
+    """Return where each name is used first, in the order in which Python comes to them."""
+    found: dict[str, ast.Name] = {}
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            found.setdefault(node.id, node)
+            return
+        parts = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.For):
+            # What is assigned comes behind what it is made of.
+            source = node.iter if isinstance(node, ast.For) else node.value
+            parts = [source, *(part for part in parts if part is not source)] if source is not None else parts
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            parts = [ast.copy_location(ast.Name(id=node.target.id, ctx=ast.Load()), node.target), node.value]
+        for part in parts:
+            visit(part)
+
+    for statement in statements:
+        visit(statement)
+    return found
 
 
 def _is_stored(node: ast.Name) -> bool:

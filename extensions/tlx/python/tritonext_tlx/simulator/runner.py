@@ -33,7 +33,7 @@ from .memory import GlobalMemory
 from .operations import Operations, Pipeline
 from .rewriting import RUNTIME, Place, names_other_block, rewrite
 from .scheduler import Abandoned
-from .values import Barriers, Buffer, plain, to_int
+from .values import Barriers, Buffer, PendingHandle, plain, to_int
 
 __all__ = ["Descriptor", "Report", "Typed", "run"]
 
@@ -121,6 +121,8 @@ class _Tasks:
         self,
         label: str,
         body: Callable[[], None],
+        place: tuple[str, int],
+        reads: dict[str, int],
         kind: Any = None,
         num_warps: Any = None,
         num_regs: Any = None,
@@ -129,18 +131,40 @@ class _Tasks:
         warp_group_start_id: Any = None,
     ) -> None:
         machine = self.runtime.machine
+        where = Place(*place)
         kind = plain(kind)
         default = kind == "default"
         warps = machine.actor.num_warps if default else plain(kind if num_warps is None else num_warps)
         if warps not in (1, 2, 4, 8, 16):
-            raise UserError("a task has no such number of warps", where=machine.here(), found=warps)
+            raise UserError(
+                "a task has no such number of warps",
+                where=where,
+                expected='num_warps of 1, 2, 4, 8 or 16, or "default" in its place',
+                found=warps,
+            )
         if warp_group_start_id is not None:
             raise UnsupportedOperation(
-                "the simulator does not know this argument of tlx.async_task",
-                where=machine.here(),
-                found="warp_group_start_id",
+                "the simulator does not know this argument of tlx.async_task", where=where, found="warp_group_start_id"
             )
+        # The default task runs on the warps of the kernel, its further replicas do not.
+        if not default or to_int(replicate) > 1:
+            self._refuse_captures(where.file, reads)
         self.tasks.append((label, to_int(replicate), warps, default, partial(self.runtime.guarded, body)))
+
+    def _refuse_captures(self, file: str, reads: dict[str, int]) -> None:
+        """Refuse tensors from outside of a task, which are in registers of other warps."""
+        for name, line in reads.items():
+            value = self.names.get(name)
+            if not isinstance(value, tl.tensor) or not value.type.is_block():
+                continue
+            # One of equal elements may be a constant, which the compiler makes anew in the task.
+            handle = value.handle
+            if isinstance(handle, PendingHandle) or (handle.data != handle.data.flat[0]).any():
+                raise UserError(
+                    f"the tensor {name!r} was made outside of the task, in registers of other warps",
+                    where=Place(file, line),
+                    hint="make it in the task, or pass it through a buffer",
+                )
 
     def run(self) -> None:
         if sum(default for _, _, _, default, _ in self.tasks) != 1:
