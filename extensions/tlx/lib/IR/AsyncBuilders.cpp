@@ -86,7 +86,10 @@ void isolate(ttg::WarpSpecializeOp op) {
         continue;
       }
       if (isa<RankedTensorType>(value.getType())) {
-        Operation *user = llvm::find_if(value.getUses(), isHere)->getOwner();
+        // Uses stand in the reverse of the order in which they were made.
+        Operation *user = nullptr;
+        for (OpOperand &use : value.getUses())
+          user = isHere(use) ? use.getOwner() : user;
         op->setAttr("tlx.captured_tensor",
                     StringAttr::get(op.getContext(), describeCapture(value, user)));
         return;

@@ -230,8 +230,8 @@ def async_task(
 ) -> None:
     """Open a task, directly in a block of tasks.
 
-    It sees the scalars, pointers, descriptors, buffers, barriers and constants from before the block, but no tensors.
-    What it assigns is gone after it.
+    It sees the scalars, pointers, descriptors, buffers, barriers and constants from before the block, but no tensors:
+    those are in registers of the kernel's warps, which only the default task runs on. What it assigns is gone after it.
 
     Args:
         kind: ``"default"`` for the task on the warps of the kernel, or ``num_warps``.

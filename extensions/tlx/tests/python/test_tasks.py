@@ -208,6 +208,7 @@ def captures(x, n):
         with tlx.async_task(num_warps=4):
             at = tl.arange(0, 128)
             tl.store(x + at, outside + 1)
+            tl.store(x + at, outside + 2)
 
 
 def test_a_tensor_from_outside_is_an_error_where_it_is_used(refused):
@@ -215,6 +216,8 @@ def test_a_tensor_from_outside_is_an_error_where_it_is_used(refused):
     line = next(line for line in inspect.getsourcelines(captures.fn)[0] if "outside + 1" in line)
     assert f"\n{line.rstrip()}\n" in text
     assert "the tensor 'outside' was made outside of the task, in registers of other warps" in text
+    # What is shown ends at the first of two uses.
+    assert "outside + 2" not in text
 
 
 @triton.jit
