@@ -19,6 +19,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, CompiledKernel, make_backend
 from triton.runtime.jit import JITFunction
 
+from ._triton import launching
 from ._triton.sources import ast_source
 from .errors import OptionError, UserError
 
@@ -145,14 +146,17 @@ class Specialization:
     def compile(self, target: str | GPUTarget, **overrides: Any) -> CompiledKernel:
         """Compile for ``target``, with ``overrides`` applied as by :meth:`override`.
 
+        Options that extensions add to launches (:mod:`tritonext.launch`) act as in a launch.
+
         Raises:
             UserError: As :meth:`source`.
             OptionError: The target or a compile option is unknown, or an option has an unusable value.
         """
         chosen = self.override(**overrides) if overrides else self
         chip = parse_target(target) if isinstance(target, str) else target
-        check_options(chip, chosen.options, f"kernel {self.fn.__name__}", self.fn.arg_names)
-        return triton.compile(chosen.source(), target=chip, options=dict(chosen.options))
+        with launching.applied(chosen.options, self.fn.arg_names) as options:
+            check_options(chip, options, f"kernel {self.fn.__name__}", self.fn.arg_names)
+            return triton.compile(chosen.source(), target=chip, options=options)
 
 
 def _is_type(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 
 import pytest
@@ -83,6 +84,35 @@ def test_a_scope_lasts_for_the_launch(runs):
     plain[(8,)](1, scoped=1)
     option.remove()
     assert inside == [0, 1]
+
+
+def test_a_compilation_for_a_named_target_is_like_a_launch():
+    active = []
+
+    @contextlib.contextmanager
+    def scope():
+        active.append(1)
+        yield
+        active.pop()
+
+    def apply(value, grid, keywords):
+        keywords["num_warps"] *= value
+        assert callable(grid)
+        return grid, scope()
+
+    given = {"factor": 2, "num_warps": 4}
+    option = launch.add_option("factor", apply, int)
+    with launching.applied(given) as options:
+        assert (options, active) == ({"num_warps": 8}, [1])
+    assert active == []
+    # A kernel's argument of that name is none, and neither is None.
+    with launching.applied(given, ["factor"]) as options:
+        assert (options, active) == (given, [])
+    with launching.applied({**given, "factor": None}) as options:
+        assert (options, active) == ({"num_warps": 4}, [])
+    option.remove()
+    with launching.applied(given) as options:
+        assert options == given
 
 
 def test_a_configuration_keeps_the_option_frozen():

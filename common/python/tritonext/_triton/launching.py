@@ -11,14 +11,14 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 from triton.runtime import autotuner, jit
 
 from tritonext.errors import InternalError, PipelineError
 
-__all__ = ["Handle", "add_option"]
+__all__ = ["Handle", "add_option", "applied"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
@@ -65,6 +65,26 @@ def add_option(name: str, apply: Callable[..., Any], freeze: Callable[[Any], Any
                 _originals[owner] = getattr(owner, attribute)
                 setattr(owner, attribute, wrapper(_originals[owner]))
     return handle
+
+
+@contextlib.contextmanager
+def applied(given: Mapping[str, Any], arguments: Container[str] = ()) -> Iterator[dict[str, Any]]:
+    """Do for a compilation what added options do for a launch, whose grid is not known.
+
+    Args:
+        given: Compile options by name, with or without added ones.
+        arguments: Names that are arguments of the kernel, and so no options.
+
+    Returns:
+        The others, as the added ones leave them.
+    """
+    added = [option for name, option in _options.items() if given.get(name) is not None and name not in arguments]
+    rest = {name: value for name, value in given.items() if name not in _options or name in arguments}
+    with contextlib.ExitStack() as scopes:
+        for option in added:
+            _, scope = option.apply(given[option.name], lambda _: (1,), rest)
+            scopes.enter_context(scope or contextlib.nullcontext())
+        yield rest
 
 
 def _places() -> tuple[tuple[type, str, Callable[[Callable], Callable]], ...]:

@@ -18,6 +18,7 @@ import tritonext_tlx
 from tritonext import cachekey
 from tritonext._triton.caching import extensions_used
 from tritonext.errors import ExtensionError, UserError
+from tritonext.offline import Specialization, parse_signature
 from tritonext.testing import fake_driver
 from tritonext_tlx.compat import NAME
 
@@ -233,6 +234,17 @@ def test_two_sizes_are_refused(compat, launches, x):
     with pytest.raises(UserError, match=r"two sizes for the cluster[\s\S]*num_ctas=2"):
         fresh()[(8,)](x, ctas_per_cga=(2, 1, 1), num_ctas=2)
     assert launches == []
+
+
+def test_a_compilation_for_a_named_target_takes_it(compat):
+    def compile_kernel(shape):
+        kernel = Specialization(fresh(), parse_signature("x=*fp32:16"), {"BLOCK": 64}, {"ctas_per_cga": shape})
+        return kernel.compile("cuda:90")
+
+    assert compile_kernel((2, 1, 1)).metadata.num_ctas == 2
+    assert compile_kernel(None).metadata.num_ctas == compile_kernel((1, 1, 1)).metadata.num_ctas == 1
+    with pytest.raises(UserError, match="the shape of the cluster is malformed"):
+        compile_kernel((3, 1, 1))
 
 
 def test_taken_back_the_option_is_unknown(launches, x):
