@@ -85,6 +85,7 @@ def build(stem: str, directory: pathlib.Path, inputs: str, *config: str) -> path
         return wheels[0]
     for stale in wheels:
         stale.unlink()
+    print(f"{stem}: building, which takes minutes the first time", flush=True)
     started = time.monotonic()
     settings = [f"--config-settings={setting}" for setting in config]
     run(
