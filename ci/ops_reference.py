@@ -1,7 +1,9 @@
 """The reference of an extension's ops, read from the source of its Python package.
 
 An op is a function marked with ``@op(…)`` of the package's ``definition.py``, whose docstring has a summary, text, and
-sections of Google style. Nothing is imported: Triton and the extension need not be installed.
+sections of Google style. What an op returns may have methods of its own: the public ones of a class that stands in the
+``__all__`` of the op's file, marked with ``@builtin`` or ``@property``. Nothing is imported: Triton and the extension
+need not be installed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["Op", "page", "read"]
+__all__ = ["Method", "Op", "page", "read", "read_methods"]
 
 _SECTIONS = ("Args", "Returns", "Raises", "Attributes", "Example")
 
@@ -43,15 +45,41 @@ class Op:
     limits: tuple[tuple[str, tuple[str, ...]], ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """What the source says of a method of what an op returns.
+
+    Attributes:
+        owner: Name of the class.
+        about: Docstring of the class.
+        name: Its name.
+        module: Name of the file it is in.
+        signature: Its arguments and their defaults; None for a property.
+        text: Its docstring.
+    """
+
+    owner: str
+    about: str
+    name: str
+    module: str
+    signature: str | None
+    text: str
+
+
 def read(package: pathlib.Path) -> list[Op]:
     """Return the ops of a package, by file and then in the order of the source."""
     constants = _constants(ast.parse((package / "definition.py").read_text()))
     return [op for path in sorted(package.glob("*.py")) for op in _ops(path, constants)]
 
 
+def read_methods(package: pathlib.Path) -> list[Method]:
+    """Return the methods of what the ops of a package return, by file and then in the order of the source."""
+    return [method for path in sorted(package.glob("*.py")) for method in _methods(path)]
+
+
 def page(title: str, notice: str, package: pathlib.Path) -> str:
     """Return the page on the ops of a package."""
-    ops = read(package)
+    ops, methods = read(package), read_methods(package)
     targets = _constants(ast.parse((package / "definition.py").read_text()))["ALL"]
     lines = [notice, f"# {title}", "", f"| op | {' | '.join(targets)} |", f"|---|{'---|' * len(targets)}"]
     for op in sorted(ops, key=lambda op: op.name):
@@ -64,6 +92,13 @@ def page(title: str, notice: str, package: pathlib.Path) -> str:
         lines += ["", f"## {of_module[0].summary.rstrip('.')}"]
         for op in of_module:
             lines += ["", f"### `{op.name}`", "", f"```text\n{op.name}({op.signature})\n```", "", render(op.text)]
+        owner = None
+        for method in (method for method in methods if method.module == module):
+            if method.owner != owner:
+                owner = method.owner
+                lines += ["", f"### `{owner}`", "", render(method.about)]
+            call = method.name if method.signature is None else f"{method.name}({method.signature})"
+            lines += ["", f"#### `{owner}.{method.name}`", "", f"```text\n{call}\n```", "", render(method.text)]
     return "\n".join(lines) + "\n"
 
 
@@ -116,6 +151,27 @@ def _ops(path: pathlib.Path, constants: dict[str, Any]) -> Iterator[Op]:
             yield Op(node.name, path.stem, summary, _signature(node.args), text, targets, tuple(limits))
 
 
+def _methods(path: pathlib.Path) -> Iterator[Method]:
+    tree = ast.parse(path.read_text())
+    exported = {
+        name
+        for node in tree.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        for name in ast.literal_eval(node.value)
+    }
+    for owner in tree.body:
+        if not isinstance(owner, ast.ClassDef) or owner.name not in exported:
+            continue
+        for node in owner.body:
+            marks = {getattr(mark, "id", "") for mark in getattr(node, "decorator_list", ())}
+            text = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+            if text is None or node.name.startswith("_") or not marks & {"builtin", "property"}:
+                continue
+            node.args.args = node.args.args[1:]
+            signature = None if "property" in marks else _signature(node.args)
+            yield Method(owner.name, ast.get_docstring(owner) or "", node.name, path.stem, signature, text)
+
+
 def _signature(arguments: ast.arguments) -> str:
     """Return arguments without annotations and without those that the front end adds."""
     plain = [None] * (len(arguments.args) - len(arguments.defaults)) + list(arguments.defaults)
@@ -147,7 +203,10 @@ def render(text: str) -> str:
             out.append(lines[index])
             index += 1
     body = "\n".join(out).strip()
-    body = re.sub(r":(?:func|class|meth):`([^`]*)`", r"`\1`", body)
+    # The last part of what starts with `~` is shown, as Sphinx does.
+    body = re.sub(
+        r":(?:func|class|meth|attr):`(?:~[\w.]*?(\w+)|([^`]*))`", lambda match: f"`{match[1] or match[2]}`", body
+    )
     return body.replace("``", "`")
 
 

@@ -234,6 +234,7 @@ def barrier_wait(bar: Any, phase: Any, pred: Any = None, _semantic: Any = None) 
     """Wait until the phase of a parity has completed.
 
     A new barrier is in its first phase, of parity 0: waiting for 0 waits for that one, waiting for 1 returns at once.
+    Of use number ``i`` of a ring, ``slot, phase = tlx.get_bufidx_phase(i, slots)`` are slot and parity.
 
     Args:
         bar: The barrier.
