@@ -145,6 +145,37 @@ def test_blocks_end_alone_when_asked_to(clustered, target):
 
 
 @triton.jit
+def sum_of_blocks(value, bar):
+    """Allocates behind what came before, which another block may be ahead of."""
+    parts = tlx.local_alloc((32,), tl.float32, 2)
+    rank = tlx.cluster_cta_rank()
+    tlx.local_store(parts[rank], value)
+    tlx.async_remote_shmem_store(parts[rank], value, rank ^ 1, bar)
+    tlx.barrier_wait(bar, 0)
+    return tlx.local_load(parts[0]) + tlx.local_load(parts[1])
+
+
+@triton.jit
+def two_sums(x, y):
+    at = tl.program_id(0) * 32 + tl.arange(0, 32)
+    bars = tlx.alloc_barriers(2)
+    for i in tl.static_range(2):
+        tlx.barrier_expect_bytes(bars[i], 32 * 4)
+    value = tl.load(x + at)
+    for i in tl.static_range(2):
+        value = value * sum_of_blocks(value, bars[i])
+    tl.store(y + at, value)
+
+
+@pytest.mark.parametrize("target", TMA_TARGETS)
+def test_what_others_store_to_shares_no_bytes_with_what_came_before(clustered, target):
+    found = tlx.report(clustered(two_sums, "x=*fp32:16, y=*fp32:16", target))
+    first, second = (piece for piece in found.memory if piece.kind == "buffer")
+    assert {first.name, second.name} == {"parts"}
+    assert first.offset + first.size <= second.offset
+
+
+@triton.jit
 def stores(x, y, M: tl.constexpr, N: tl.constexpr, ASYNC: tl.constexpr):
     rows, columns = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
     tile = tlx.local_alloc((M, N), tlx.dtype_of(x), 2)
