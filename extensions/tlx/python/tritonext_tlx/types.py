@@ -38,10 +38,10 @@ class storage_kind(enum.Enum):
 def no_tensor_error(found: Any, **fields: Any) -> UserError:
     """Return the error to raise where a buffer is used as a tensor."""
     return UserError(
-        "a buffer is used as a tensor",
-        expected="a tensor, as tlx.local_load returns",
+        "a buffer is no tensor",
+        expected="a tensor",
         found=found,
-        hint="load a slot with tlx.local_load(buffer[i]), and store to it with tlx.local_store(buffer[i], tensor)",
+        hint="load it with tlx.local_load, or multiply buffers with tlx.async_dot",
         **fields,
     )
 
@@ -91,24 +91,11 @@ class buffered_tensor_type(base_type):
 
     def is_block(self) -> bool:
         """Refuse a buffer as an operand of ``tl``, whose ops ask this of everything that they take for a tensor."""
-        raise self._no_tensor()
+        raise no_tensor_error(self)
 
     @property
     def scalar(self) -> tl.dtype:
         """Do what :meth:`is_block` does."""
-        raise self._no_tensor()
-
-    def _no_tensor(self) -> UserError:
-        return UserError(
-            "a buffer is no tensor",
-            expected="a tensor",
-            found=self,
-            hint="load it with tlx.local_load, or multiply buffers with tlx.async_dot",
-        )
-
-    @property
-    def scalar(self) -> tl.dtype:
-        """What ops of ``triton.language`` ask a tensor for first."""
         raise no_tensor_error(self)
 
     @property

@@ -345,8 +345,8 @@ def wrong(x, y, at, n, WHAT: tl.constexpr):
         ("slot of a slot", "the buffer is one slot already\n  where: tlx.local_view, argument local_allocated_buffers"),
         ("no slot", "the buffer has slots\n  where: tlx.local_load, argument src\n  expected: one slot"),
         ("no buffer", "an argument is not a buffer\n  where: tlx.local_load, argument src"),
-        ("stock load", "a buffer is used as a tensor\n  expected: a tensor, as tlx.local_load returns"),
-        ("arithmetic", "a buffer is used as a tensor\n  expected: a tensor, as tlx.local_load returns"),
+        ("stock load", "a buffer is no tensor\n  expected: a tensor"),
+        ("arithmetic", "a buffer is no tensor\n  expected: a tensor"),
         ("index type", "an argument is not an integer\n  where: tlx.local_view, argument buffer_idx"),
         (
             "store shape",

@@ -169,8 +169,8 @@ def is_malformed(x, desc, WHAT: tl.constexpr):
         ("one slot", "pipeline(two[0])", "tlx.alloc_pipeline takes buffers with as many slots each"),
         ("barrier", "arrive(16", "expected: 0 to 15\n  found: 16"),
         ("threads", "wait(15", "expected: 32 to 1024 in steps of 32\n  found: 40"),
-        ("load", "tl.load(two", "a buffer is used as a tensor"),
-        ("sum", "two[0] + 1", "hint: load a slot with tlx.local_load(buffer[i])"),
+        ("load", "tl.load(two", "a buffer is no tensor"),
+        ("sum", "two[0] + 1", "hint: load it with tlx.local_load"),
         ("warps", "num_warps=3", "expected: num_warps of 1, 2, 4, 8 or 16"),
     ],
 )
