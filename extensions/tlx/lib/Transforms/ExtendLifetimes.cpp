@@ -4,7 +4,9 @@
 
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "triton/Analysis/Alias.h"
@@ -197,7 +199,16 @@ private:
     return allocations;
   }
 
-  /// Returns whether something in `op` waits for what signals the barriers of `work`.
+  /// Whether a wait may be that of one block of a pair: conditions tell the blocks apart.
+  static bool isConditional(ttng::WaitBarrierOp wait) {
+    if (Value condition = wait.getPred(); condition && !matchPattern(condition, m_One()))
+      return true;
+    return wait->getParentOfType<scf::IfOp>() != nullptr;
+  }
+
+  /// Returns whether something in `op` waits for what signals the barriers of `work`. Where two
+  /// blocks work together it has to be both of them that wait, as the one reads the buffers of the
+  /// other.
   static bool waitsForSignal(Operation *op, const Work &work, SharedMemoryAliasAnalysis &aliases) {
     auto mayBeSame = [&](Value barrier, Value other) {
       auto one = barrier.getDefiningOp<ttg::MemDescIndexOp>();
@@ -214,6 +225,7 @@ private:
         ->walk([&](ttng::WaitBarrierOp wait) {
           bool waits = llvm::any_of(
               work.barriers, [&](Value barrier) { return mayBeSame(barrier, wait.getAlloc()); });
+          waits &= !isa<PairDotOp>(work.op) || !isConditional(wait);
           return waits ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

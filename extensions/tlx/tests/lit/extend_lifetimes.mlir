@@ -252,6 +252,50 @@ tt.func public @pair(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, m
   tt.return
 }
 
+// A wait that only one of the two blocks reaches says nothing to the other one, which the product reads too.
+// CHECK-LABEL: @pair_of_which_one_waits
+// CHECK: tlx.pair_dot
+// CHECK: ttng.wait_barrier
+// CHECK: ttg.local_alloc : () -> !ttg.memdesc<32x64xf16
+// CHECK-NOT: ttg.local_dealloc
+// CHECK: ttng.inval_barrier
+// CHECK-DAG: ttg.local_dealloc %{{.*}} : !ttg.memdesc<64x64xf16
+// CHECK-DAG: ttg.local_dealloc %{{.*}} : !ttg.memdesc<128x64xf16
+// CHECK-NEXT: tt.return
+tt.func public @pair_of_which_one_waits(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>, %i: i32, %leads: i1) {
+  %true = arith.constant true
+  %a = ttg.local_alloc : () -> !ttg.memdesc<128x64xf16, #wide, #smem, mutable>
+  %b = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+  %behind = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.pair_dot %a, %b, %d if %true, %true : !ttg.memdesc<128x64xf16, #wide, #smem, mutable> * !ttg.memdesc<64x64xf16, #wide, #smem, mutable> -> !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+  tlx.pair_commit %behind, %true : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.if %leads {
+    ttng.wait_barrier %behind, %i : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  %c = ttg.local_alloc : () -> !ttg.memdesc<32x64xf16, #wide, #smem, mutable>
+  ttng.inval_barrier %behind : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// So does one under a predicate, unless that is true.
+// CHECK-LABEL: @pair_with_predicates
+// CHECK: ttng.wait_barrier
+// CHECK-NEXT: ttng.wait_barrier
+// CHECK-NEXT: ttg.local_dealloc
+// CHECK-NEXT: ttg.local_dealloc
+// CHECK-NEXT: ttng.inval_barrier
+tt.func public @pair_with_predicates(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>, %i: i32, %leads: i1) {
+  %true = arith.constant true
+  %a = ttg.local_alloc : () -> !ttg.memdesc<128x64xf16, #wide, #smem, mutable>
+  %b = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+  %behind = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.pair_dot %a, %b, %d if %true, %true : !ttg.memdesc<128x64xf16, #wide, #smem, mutable> * !ttg.memdesc<64x64xf16, #wide, #smem, mutable> -> !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+  tlx.pair_commit %behind, %true : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %behind, %i, %leads : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %behind, %i, %true : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.inval_barrier %behind : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
 
 // What other blocks access lives between the meetings of the cluster, or with the kernel.
 // CHECK-LABEL: @shared_with_others

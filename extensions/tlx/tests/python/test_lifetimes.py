@@ -261,3 +261,35 @@ def test_a_buffer_that_another_block_fills_lives_from_where_the_blocks_met(compi
     with launched_as(2):
         source, others = buffers(compiled(take, SIGNATURE, MEET=meet))
     assert sorted(piece.offset == source.offset for piece in others) == [meet, True]
+
+
+@triton.jit
+def pair(x, y, WHO: tl.constexpr):
+    left = tlx.local_alloc((128, 64), tl.float16)[0]
+    right = tlx.local_alloc((64, 64), tl.float16)[0]
+    acc = tlx.local_alloc((128, 128), tl.float32, 1, tlx.storage_kind.tmem)[0]
+    done = tlx.alloc_barriers(1)
+    rows = tl.arange(0, 128)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    tlx.local_store(left, tl.load(x + rows))
+    tlx.local_store(right, tl.load(x + tile()))
+    tlx.fence_async_shared()
+    tlx.cluster_barrier()
+    tlx.async_dot(left, right, acc, use_acc=False, mBarriers=[done[0]], two_ctas=True)
+    leads = tlx.cluster_cta_rank() % 2 == 0
+    if WHO == "both":
+        tlx.barrier_wait(done[0], 0)
+    elif WHO == "predicate":
+        tlx.barrier_wait(done[0], 0, pred=leads)
+    elif leads:
+        tlx.barrier_wait(done[0], 0)
+    use_another(x + 4096, y)
+
+
+@pytest.mark.parametrize("who", ["both", "predicate", "branch"])
+def test_a_product_of_two_blocks_keeps_the_buffers_of_both(compiled, who):
+    """The block that does not wait would overwrite what the product of the other one still reads."""
+    with launched_as(2):
+        report = tlx.report(compiled(pair, "x=*fp16:16, y=*fp16:16", "cuda:100", WHO=who))
+    pieces = {piece.name: range(piece.offset, piece.offset + piece.size) for piece in report.memory}
+    own = {*pieces["left"], *pieces["right"]}
+    assert own.isdisjoint(pieces["another"]) == (who != "both")

@@ -293,7 +293,8 @@ def ExtendLifetimesPass : Pass<"tlx-extend-lifetimes", "::mlir::ModuleOp"> {
     branch or a task that the work outlasts is moved in front of it.
 
     A buffer that blocks of a cluster access in each other lives between the meetings of the cluster around its uses, or
-    from the start and to the end of the kernel.
+    from the start and to the end of the kernel. For a product of two blocks, which reads buffers of both, a wait counts only
+    outside of branches and without a predicate: others may be those of one block.
 
     A function that is not inlined has to wait itself, because a caller's buffers may lie where its buffers did.
   }];
