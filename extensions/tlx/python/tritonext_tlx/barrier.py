@@ -123,6 +123,15 @@ def barrier_at(barriers: mbarrier, index: Any, semantic: Any) -> mbarrier:
     return mbarrier(handle, mbarrier_type(barriers.type.arrive_count, 0, type_, barriers.type.per_thread))
 
 
+def name_parts(semantic: Any, **parts: mbarrier) -> None:
+    """Name arrays of barriers after the variable that gets what they are parts of, as ``ring.full``."""
+    # Triton names the place of a statement after what it assigns.
+    whole = semantic.builder.get_loc().get_name()
+    if whole:
+        for name, barriers in parts.items():
+            barriers._set_name(semantic.builder, f"{whole}.{name}")
+
+
 def require_barrier(name: str, argument: str, value: Any) -> mbarrier:
     """Return an argument that is one barrier.
 

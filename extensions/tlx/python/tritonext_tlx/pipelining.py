@@ -11,7 +11,15 @@ import triton.language as tl
 from triton.language.core import base_type, base_value, builtin
 
 from ._arguments import bounded
-from .barrier import alloc_barriers, barrier_arrive, barrier_at, barrier_expect_bytes, barrier_wait, mbarrier
+from .barrier import (
+    alloc_barriers,
+    barrier_arrive,
+    barrier_at,
+    barrier_expect_bytes,
+    barrier_wait,
+    mbarrier,
+    name_parts,
+)
 from .definition import NVIDIA_TMA, constant, integer, op, refuse, scalar
 from .memory import local_view
 from .types import buffered_tensor, require_buffer
@@ -95,6 +103,12 @@ class async_pipeline(_group):
     :meth:`acquire` for each, and copies into every buffer of the stage; each using task calls :meth:`wait` for each,
     and :meth:`release` when it has read the buffers.
     """
+
+    def _set_name(self, builder: Any, name: str) -> None:
+        # The buffers have names of their own.
+        full, empty, *_ = self.values
+        full._set_name(builder, f"{name}.full")
+        empty._set_name(builder, f"{name}.empty")
 
     @builtin
     def acquire(self, step: Any, _semantic: Any = None) -> pipeline_stage:
@@ -192,6 +206,7 @@ def alloc_pipeline(buffers: Any, consumers: Any = 1, _semantic: Any = None) -> a
     count = bounded(name, "consumers", consumers, 1, 32)
     full = alloc_barriers(slots[0], _semantic=_semantic)
     empty = alloc_barriers(slots[0], count, _semantic=_semantic)
+    name_parts(_semantic, full=full, empty=empty)
     return async_pipeline(full, empty, *members)
 
 

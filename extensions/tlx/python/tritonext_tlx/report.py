@@ -49,14 +49,14 @@ _KINDS = {
     "ttg.convert_layout": "conversions",
 }
 _MEMDESC = re.compile(r"!ttg\.memdesc<(?P<shape>[\dx]+)x(?P<element>\w+), #(?P<space>\w+)")
-_ALLOCATION = re.compile(r"^\s*%(?P<name>[\w#]+) = ttg\.local_alloc\b")
+_ALLOCATION = re.compile(r"^\s*%(?P<name>[\w#.]+) = ttg\.local_alloc\b")
 _OFFSET = re.compile(r"allocation\.offset = (\d+)")
 _SIZE = re.compile(r"allocation\.size = (\d+)")
-_RESULT = re.compile(r"^\s*%(?P<name>[\w#]+)(?::\d+)? = (?P<op>[\w.]+)")
-_OP = re.compile(r"^\s*(?:%[\w#:, ]+ = )?(?P<op>[a-z_]+\.[\w.]+)")
+_RESULT = re.compile(r"^\s*%(?P<name>[\w#.]+)(?::\d+)? = (?P<op>[\w.]+)")
+_OP = re.compile(r"^\s*(?:%[\w#:,. ]+ = )?(?P<op>[a-z_]+\.[\w.]+)")
 _GENERIC = re.compile(r'"(?P<op>[a-z_]+\.\w+)"\(.*\(\{$')
 _VIEWS = "ttg.memdesc_"
-_VALUE = re.compile(r"%([\w]+)")
+_VALUE = re.compile(r"%([\w.]+)")
 _PLACE = re.compile(r'"(?P<file>[^"]+)":(?P<line>\d+):\d+')
 # PTX ISA, setmaxnreg: the most registers of a thread. Stock gives the default task what is left, and cuts it there.
 _MOST_REGISTERS = 256
@@ -319,7 +319,7 @@ def _memory(lines: list[str], places: Any, head: int) -> Iterator[Allocation]:
             end = line[: len(line) - len(line.lstrip())] + "} : ("
         if line.lstrip().startswith("partition"):
             outside = bases if outside is None else outside
-            names = re.findall(r"%(\w+): ", line)
+            names = re.findall(r"%([\w.]+): ", line)
             bases = {name: outside[origin] for name, origin in zip(names, captured) if origin in outside}
             continue
         if outside is not None and line.startswith(end):

@@ -55,7 +55,14 @@ def test_tasks_and_shared_memory_of_a_gemm(gemm):
     assert pieces["a_tiles"].first_use == line_of("tlx.async_descriptor_load(a,")
     assert pieces["a_tiles"].last_use == line_of("acc = tlx.async_dot(rows")
     assert pieces["c_tiles"].last_use == line_of("tlx.async_descriptor_store(c")
-    assert [piece.shape for piece in found.memory if piece.kind == "barriers"] == ["3 mbarrier", "3 mbarrier"]
+    barriers = {piece.name: piece for piece in found.memory if piece.kind == "barriers"}
+    assert {name: piece.shape for name, piece in barriers.items()} == {
+        "ring.full": "3 mbarrier",
+        "ring.empty": "3 mbarrier",
+    }
+    # Waits and arrivals in tasks are uses of them.
+    assert barriers["ring.empty"].first_use == line_of("stage = ring.acquire")
+    assert barriers["ring.empty"].last_use > line_of("acc = tlx.async_dot(rows")
     ends = [piece.offset + piece.size for piece in found.memory]
     assert max(ends) <= found.shared_bytes == kernel.metadata.shared
     # None of them shares bytes with another.
