@@ -149,13 +149,18 @@ public:
 
   void runOnOperation() override {
     SmallVector<Work> works;
-    SmallVector<Value> sharedBuffers;
+    SmallVector<Value> sharedBuffers, responses;
     getOperation().walk([&](Operation *op) {
       if (std::optional<Work> work = workOf(op))
         works.push_back(std::move(*work));
       if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op))
         sharedBuffers.append(sharedBuffersOf(assembly));
+      if (auto request = dyn_cast<ttng::CLCTryCancelOp>(op))
+        responses.push_back(request.getResult());
     });
+    // In a cluster one block asks for all, and readers tell it that they are done.
+    if (!sharedBuffers.empty())
+      sharedBuffers.append(responses);
     if (works.empty() && sharedBuffers.empty())
       return;
     std::unique_ptr<DataFlowSolver> solver = createDataFlowSolver();

@@ -38,6 +38,8 @@ public:
             function.walk([](Operation *op) { return stopIf(isRemote(op)); }).wasInterrupted();
     }
     callsAreRemote = others;
+    asksForAll =
+        getOperation()->walk([](Operation *op) { return stopIf(isRemote(op)); }).wasInterrupted();
     for (tt::FuncOp kernel : kernels)
       if (!kernel.isDeclaration() && reaches(kernel))
         synchronize(kernel);
@@ -58,7 +60,8 @@ private:
   bool reaches(Operation *op) const {
     return op
         ->walk([&](Operation *inner) {
-          return stopIf(isRemote(inner) || (callsAreRemote && isa<tt::CallOp>(inner)));
+          return stopIf(isRemote(inner) || (callsAreRemote && isa<tt::CallOp>(inner)) ||
+                        (asksForAll && isa<ttng::CLCTryCancelOp>(inner)));
         })
         .wasInterrupted();
   }
@@ -106,6 +109,9 @@ private:
 
   /// Functions that are not inlined may be remote too.
   bool callsAreRemote = false;
+  /// Whether a request for work is answered to other blocks too. Its readers then tell the one that
+  /// asked, so a kernel without other remote ops asks for itself alone.
+  bool asksForAll = false;
   /// Whether there are loads or stores that no barrier tells of.
   bool plain = false;
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import triton.language as tl
@@ -10,7 +11,17 @@ from triton.language.core import base_type, base_value
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice
-from .barrier import alloc_barriers, barrier_arrive, barrier_at, barrier_expect_bytes, barrier_wait, mbarrier
+from .barrier import (
+    alloc_barriers,
+    barrier_arrive,
+    barrier_at,
+    barrier_expect_bytes,
+    barrier_wait,
+    fence_async_shared,
+    mbarrier,
+    name_parts,
+)
+from .cluster import cluster_cta_rank, launched_shape
 from .definition import BLACKWELL, constant, op, refuse, scalar
 
 __all__ = ["CLCPipelineContext", "CLCPipelineContextType", "clc_consumer", "clc_create_context", "clc_producer"]
@@ -75,6 +86,8 @@ class CLCPipelineContext(base_value):
         handles.append(self.responses)
 
     def _set_name(self, builder: Any, name: str) -> None:
+        self.empty._set_name(builder, f"{name}.empty")
+        self.full._set_name(builder, f"{name}.full")
         self.responses.set_loc(builder.create_name_loc(name, self.responses.get_loc()))
 
 
@@ -92,11 +105,11 @@ def clc_create_context(num_consumers: Any, num_stages: Any = 1, _semantic: Any =
 
     Args:
         num_consumers: How many calls of :func:`clc_consumer` read each response: one for each task and each of its
-            replicas; a constant.
+            replicas, in all blocks of the cluster; a constant.
         num_stages: How many responses may be under way, a constant.
 
     Raises:
-        UserError: An argument is no constant or out of range, or the kernel has clusters.
+        UserError: An argument is no constant or out of range.
     """
     name = "clc_create_context"
     consumers, stages = (
@@ -108,6 +121,7 @@ def clc_create_context(num_consumers: Any, num_stages: Any = 1, _semantic: Any =
     responses = builder.create_local_alloc(type_)
     empty = alloc_barriers(stages, consumers, _semantic=_semantic)
     full = alloc_barriers(stages, 1, _semantic=_semantic)
+    name_parts(_semantic, empty=empty, full=full)
     return CLCPipelineContext(empty, full, responses, type_)
 
 
@@ -130,15 +144,38 @@ def _stage(name: str, context: Any, k: Any, semantic: Any) -> tuple[mbarrier, mb
     return empty, full, builder.create_memdesc_index(_response_type(builder, [2]), context.responses, index.handle)
 
 
+def _cluster(name: str, multi_ctas: Any) -> tuple[int, int, int] | None:
+    """Return the shape of the clusters, of which the first block asks for all; None without clusters.
+
+    Raises:
+        UserError: The argument is not true or false, or not true in a kernel with clusters.
+    """
+    shape = launched_shape()
+    several = math.prod(shape) > 1
+    if not choice(name, "multi_ctas", multi_ctas, (False, True)) and several:
+        raise refuse(
+            name,
+            "each block of a cluster would ask for work of its own, and get that of a whole cluster",
+            "multi_ctas",
+            expected=f"True, for clusters of {' x '.join(map(str, shape))}",
+            found=False,
+            hint="count the consumers of all blocks in tlx.clc_create_context",
+        )
+    return shape if several else None
+
+
 @op(targets=BLACKWELL)
 def clc_producer(context: Any, p_producer: Any, multi_ctas: Any = False, k: Any = 0, _semantic: Any = None) -> None:
     """Ask for the work of a block that has not started, once all consumers have read the response before.
+
+    In a kernel with clusters it is that of a cluster. All blocks call this, each as often as it reads responses: the
+    first one asks, and the others get ready for the response, which comes to each.
 
     Args:
         context: What :func:`clc_create_context` returned.
         p_producer: Parity of the phase of the consumers to wait for: 1 at first, and the other one each time that a
             stage is used again.
-        multi_ctas: Whether one block of a cluster asks for all. No cluster has more than one block here, so both
+        multi_ctas: Whether one block of a cluster asks for all; True in a kernel with clusters. Without clusters both
             values mean the same.
         k: The stage, a constant or a scalar.
 
@@ -149,10 +186,22 @@ def clc_producer(context: Any, p_producer: Any, multi_ctas: Any = False, k: Any 
     """
     name = "clc_producer"
     empty, full, response = _stage(name, context, k, _semantic)
-    choice(name, "multi_ctas", multi_ctas, (False, True))
-    barrier_wait(empty, p_producer, _semantic=_semantic)
+    builder = typed_builder(_semantic)
+    if _cluster(name, multi_ctas) is None:
+        barrier_wait(empty, p_producer, _semantic=_semantic)
+        barrier_expect_bytes(full, _RESPONSE_BYTES, _semantic=_semantic)
+        builder.create_clc_try_cancel(response, full.handle)
+        return
+    asks = _semantic.equal(cluster_cta_rank(_semantic=_semantic), _semantic.to_tensor(0))
+    barrier_wait(empty, p_producer, asks, _semantic=_semantic)
     barrier_expect_bytes(full, _RESPONSE_BYTES, _semantic=_semantic)
-    typed_builder(_semantic).create_clc_try_cancel(response, full.handle)
+    place, location = builder.get_insertion_point(), builder.get_loc()
+    branch = builder.create_if_op([], asks.handle, False)
+    builder.set_insertion_point_to_start(branch.get_then_block())
+    builder.set_loc(location)
+    builder.create_clc_try_cancel(response, full.handle)
+    builder.restore_insertion_point(place)
+    builder.set_loc(location)
 
 
 @op(targets=BLACKWELL)
@@ -172,7 +221,7 @@ def clc_consumer(
         context: What :func:`clc_create_context` returned.
         p_consumer: Parity of the phase of the response: 0 at first, and the other one each time that a stage is used
             again.
-        multi_ctas: Whether one block of a cluster asks for all. No cluster has more than one block here, so both
+        multi_ctas: Whether one block of a cluster asks for all; True in a kernel with clusters. Without clusters both
             values mean the same.
         k: The stage, a constant or a scalar.
         return_3d: Whether to return the three coordinates of the block in the grid, and not only the first.
@@ -184,16 +233,23 @@ def clc_consumer(
     """
     name = "clc_consumer"
     empty, full, response = _stage(name, context, k, _semantic)
-    choice(name, "multi_ctas", multi_ctas, (False, True))
+    shape = _cluster(name, multi_ctas)
     axes = 3 if choice(name, "return_3d", return_3d, (False, True)) else 1
     barrier_wait(full, p_consumer, _semantic=_semantic)
     builder = typed_builder(_semantic)
     result = builder.create_clc_load_result(response)
     taken = tl.tensor(builder.create_clc_is_canceled(result), tl.int1)
     none = _semantic.to_tensor(-1)
-    blocks = [
-        _semantic.where(taken, tl.tensor(builder.create_clc_get_program_id(result, axis), tl.int32), none)
-        for axis in range(axes)
-    ]
-    barrier_arrive(empty, _semantic=_semantic)
+    blocks = []
+    for axis in range(axes):
+        block = tl.tensor(builder.create_clc_get_program_id(result, axis), tl.int32)
+        if shape is not None and shape[axis] > 1:
+            # A response names the first block of a cluster. Each takes over the work of the one in its own place.
+            own = _semantic.mod(_semantic.program_id(axis), _semantic.to_tensor(shape[axis]))
+            block = _semantic.add(block, own, True)
+        blocks.append(_semantic.where(taken, block, none))
+    if shape is not None:
+        # The next response comes past the fence of the block that asks, which is about its own memory.
+        fence_async_shared(_semantic=_semantic)
+    barrier_arrive(empty, remote_cta_rank=None if shape is None else 0, _semantic=_semantic)
     return tl.tuple(blocks) if axes > 1 else blocks[0]

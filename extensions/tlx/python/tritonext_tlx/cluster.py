@@ -15,7 +15,7 @@ from typing import Any
 import triton.language as tl
 
 import tritonext
-from tritonext.errors import InternalError, UserError
+from tritonext.errors import InternalError
 
 from .definition import NVIDIA_TMA, constant, op, refuse, scalar
 from .utility import read_register
@@ -28,6 +28,7 @@ __all__ = [
     "cluster_size_1d",
     "launched_as",
     "launched_blocks",
+    "launched_shape",
 ]
 
 OPTION = "ctas_per_cga"
@@ -36,6 +37,8 @@ OPTION = "ctas_per_cga"
 # Places in the table of lib/IR/AsyncBuilders.cpp.
 _RANK = 4
 _SIZE = 5
+
+_REQUEST = "clusterlaunchcontrol.try_cancel"
 
 
 class _Launch:
@@ -50,13 +53,6 @@ class _Launch:
         self.blocks = math.prod(shape)
 
     def __call__(self, inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
-        if "clusterlaunchcontrol.try_cancel" in source:
-            raise UserError(
-                "each block of a cluster would ask for work of its own, and get that of a whole cluster",
-                where=OPTION,
-                found=f"{OPTION}={self.shape} for a kernel with tlx.clc_producer",
-                hint="launch it without clusters",
-            )
         binary = inner(source, metadata)
         if along_first_axis(self.shape):
             # Triton's launcher takes the size of the cluster from here. Compiled for one block, each block has an
@@ -66,9 +62,13 @@ class _Launch:
 
 
 class _Declare:
-    """The stage that makes PTX, of a kernel with clusters of a shape that Triton's launcher does not ask for.
+    """The stage that makes PTX, of a kernel with clusters.
 
-    A kernel that states the shape of its clusters has them by any launch: PTX ISA, ``.reqnctapercluster``.
+    The response to a request for more work goes to all blocks, which stock asks for where tensors are spread over them:
+    PTX ISA, clusterlaunchcontrol.try_cancel, ``.multicast::cluster::all``.
+
+    A kernel that states the shape of its clusters has them by any launch: PTX ISA, ``.reqnctapercluster``. Triton's
+    launcher asks for those along the first axis itself.
     """
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
@@ -76,6 +76,11 @@ class _Declare:
 
     def __call__(self, inner: Callable, source: Any, metadata: dict[str, Any], info: Any) -> Any:
         text = inner(source, metadata)
+        text, requests = re.subn(rf"({re.escape(_REQUEST)}\S*)(\.b128)", r"\1.multicast::cluster::all\2", text)
+        if requests != text.count(_REQUEST):
+            raise InternalError("the kernel asks for work in another way", where=OPTION, found=f"{requests} times")
+        if along_first_axis(self.shape):
+            return text
         stated = f".explicitcluster\n.reqnctapercluster {', '.join(map(str, self.shape))}\n"
         changed, count = re.subn(r"^\.reqntid ", stated + ".reqntid ", text, flags=re.MULTILINE)
         if count != 1:
@@ -92,22 +97,28 @@ def along_first_axis(shape: tuple[int, int, int]) -> bool:
 def launched_as(blocks: int, *others: int) -> tritonext.use:
     """Return the scope in which kernels are compiled to be launched as clusters of so many blocks along each axis."""
     shape = (blocks, *others, *(1,) * (2 - len(others)))
-    steps = [tritonext.wrap_stage("cubin", _Launch(shape), key=str(shape))]
-    if not along_first_axis(shape):
-        steps.append(tritonext.wrap_stage("ptx", _Declare(shape), key=str(shape)))
+    steps = [
+        tritonext.wrap_stage("ptx", _Declare(shape), key=str(shape)),
+        tritonext.wrap_stage("cubin", _Launch(shape), key=str(shape)),
+    ]
     name = f"clusters of {' x '.join(map(str, shape))}"
     return tritonext.use(tritonext.Pipeline(steps, name=name, targets=NVIDIA_TMA))
 
 
-def launched_blocks() -> int:
-    """Return the number of blocks in a cluster of the kernel that is being compiled, each with tensors of its own."""
+def launched_shape() -> tuple[int, int, int]:
+    """Return the blocks of a cluster along each axis, of the kernel that is being compiled, each with own tensors."""
     found = [
-        step.function.blocks
+        step.function.shape
         for pipeline in tritonext.active()
         for step in pipeline.steps
         if isinstance(step.function, _Launch)
     ]
-    return found[-1] if found else 1
+    return found[-1] if found else (1, 1, 1)
+
+
+def launched_blocks() -> int:
+    """Return the number of blocks in a cluster of the kernel that is being compiled, each with tensors of its own."""
+    return math.prod(launched_shape())
 
 
 def spread_over(name: str, semantic: Any) -> int:

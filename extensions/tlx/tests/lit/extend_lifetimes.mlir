@@ -331,4 +331,29 @@ tt.func public @shared_with_others(%rank: i32, %n: i32) {
   }
   tt.return
 }
+
+// In a cluster a response comes from another block, whose request this one is not told of.
+// CHECK-LABEL: @response
+// CHECK: ttg.local_alloc : () -> !ttg.memdesc<2xi64
+// CHECK: ttg.local_store
+// CHECK: llvm.inline_asm
+// CHECK: ttg.local_dealloc %{{.*}} : !ttg.memdesc<2xi64
+// CHECK: tt.return
+tt.func public @response(%rank: i32, %leads: i1) {
+  %x = arith.constant dense<1.0> : tensor<64x64xf16, #rows>
+  %a = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+  ttg.local_store %x, %a : tensor<64x64xf16, #rows> -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
+  %full = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  %empty = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  %r = ttg.local_alloc : () -> !ttg.memdesc<2xi64, #bar, #smem, mutable>
+  scf.if %leads {
+    ttng.clc_try_cancel %r, %full : !ttg.memdesc<2xi64, #bar, #smem, mutable>, !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  ttng.wait_barrier %full, %rank : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  %s = builtin.unrealized_conversion_cast %empty : !ttg.memdesc<1xi64, #bar, #smem, mutable> to !llvm.struct<(ptr<3>, i32)>
+  %p = llvm.extractvalue %s[0] : !llvm.struct<(ptr<3>, i32)>
+  %remote = llvm.inline_asm "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r" %p, %rank : (!llvm.ptr<3>, i32) -> i32
+  llvm.inline_asm has_side_effects "mbarrier.arrive.shared::cluster.b64 _, [$0];", "r" %remote : (i32) -> ()
+  tt.return
+}
 }

@@ -108,3 +108,47 @@ tt.func public @load(%n: i32, %src: !ttg.memdesc<64xf16, #bar, #smem, mutable>) 
 }
 
 }
+
+// -----
+
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
+
+// A response comes to all blocks, so their barriers are there when one asks.
+// CHECK-LABEL: @request
+// CHECK: ttng.init_barrier
+// CHECK: tlx.cluster_barrier
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: ttng.clc_try_cancel
+// CHECK: tlx.remote_arrive
+// CHECK-NEXT: tlx.cluster_barrier
+tt.func public @request(%n: i32, %leads: i1, %empty: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %response: !ttg.memdesc<2xi64, #bar, #smem, mutable>) {
+  %full = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.init_barrier %full, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  scf.if %leads {
+    ttng.clc_try_cancel %response, %full : !ttg.memdesc<2xi64, #bar, #smem, mutable>, !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  }
+  ttng.wait_barrier %full, %n : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.remote_arrive %empty of %n, %leads : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+}
+
+// -----
+
+#bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
+
+// A block without a cluster asks for itself.
+// CHECK-LABEL: @request_alone
+// CHECK-NOT: tlx.cluster_barrier
+// CHECK: tt.return
+tt.func public @request_alone(%full: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %response: !ttg.memdesc<2xi64, #bar, #smem, mutable>) {
+  ttng.clc_try_cancel %response, %full : !ttg.memdesc<2xi64, #bar, #smem, mutable>, !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+}

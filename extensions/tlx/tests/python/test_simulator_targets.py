@@ -229,6 +229,44 @@ def test_work_is_done_once(seed):
     assert report.programs == done[0] < 24
 
 
+@triton.jit
+def dynamic_clusters(count, done, READERS: tl.constexpr, MULTI: tl.constexpr):
+    """All blocks of a cluster work on what the first one asked for."""
+    context = tlx.clc_create_context(READERS)
+    phase = 0
+    tile = tl.program_id(0)
+    row = tl.program_id(1)
+    while tile != -1:
+        tlx.clc_producer(context, phase ^ 1, MULTI)
+        tl.atomic_add(count + row * 8 + tile, 1)
+        tile, row, _ = tlx.clc_consumer(context, phase, MULTI, return_3d=True)
+        phase ^= 1
+    tl.atomic_add(done, 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("shape", [(2, 1, 1), (2, 2, 1), (4, 1, 1)])
+def test_clusters_do_work_once(shape, seed):
+    count, done = np.zeros((4, 8), np.int32), np.zeros(1, np.int32)
+    options = {"READERS": int(np.prod(shape)), "MULTI": True, "ctas_per_cga": shape}
+    report = tlx.simulate(dynamic_clusters, (8, 4), count, done, seed=seed, **options)
+    np.testing.assert_array_equal(count, np.ones((4, 8)))
+    assert report.programs == done[0] < 32
+
+
+def test_a_cluster_asks_once():
+    with pytest.raises(simulator.LaunchMisuse, match="get that of a whole cluster"):
+        tlx.simulate(
+            dynamic_clusters,
+            (8, 4),
+            np.zeros((4, 8), np.int32),
+            np.zeros(1, np.int32),
+            READERS=2,
+            MULTI=False,
+            ctas_per_cga=(2, 1, 1),
+        )
+
+
 def test_no_more_work_is_asked_for():
     with pytest.raises(simulator.LaunchMisuse, match="more work is asked for after a response said that none is left"):
         tlx.simulate(dynamic, (8, 3), np.zeros((3, 8), np.int32), np.zeros(1, np.int32), AGAIN=True, WAIT=True)

@@ -242,7 +242,8 @@ def SynchronizeClustersPass : Pass<"tlx-synchronize-clusters", "::mlir::ModuleOp
     A block may access the memory of another one only while that one runs, and its barriers once they are initialised.
     A kernel with remote accesses gets a cluster barrier before the first one, behind a fence for barriers, and one at
     each end of the kernel. A barrier that the kernel has at such a place already is enough, and the one at the end is
-    left out behind tasks with the attribute `tlx.no_ending_cluster_sync`.
+    left out behind tasks with the attribute `tlx.no_ending_cluster_sync`. In such a kernel a request for more work is a
+    remote access too, since the response comes to all blocks.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -342,45 +343,65 @@ class Blackwell:
         context.rename("context")
         return context
 
+    def _in_cluster(self, name: str, multi_ctas: Any) -> bool:
+        several = len(self.machine.blocks) > 1
+        if several and not multi_ctas:
+            raise LaunchMisuse(
+                "each block of a cluster would ask for work of its own, and get that of a whole cluster",
+                where=self.machine.here(),
+                expected=f"multi_ctas=True for tlx.{name}",
+            )
+        return several
+
     def clc_producer(self, context, p_producer, multi_ctas=False, k=0):
         name = "clc_producer"
         machine, stage = self.machine, to_int(k)
         empty, full, response = context.empty[stage], context.full[stage], context.responses[stage]
-        if machine.dismissed is not None:
+        several = self._in_cluster(name, multi_ctas)
+        asks = machine.actor.block.rank == 0
+        if asks and machine.dismissed is not None:
             raise LaunchMisuse(
                 "more work is asked for after a response said that none is left",
                 where=machine.here(),
                 found=f"-1 from tlx.clc_consumer at {machine.dismissed}",
                 hint="end the loop there, in the task that asks too",
             )
-        machine.wait(empty, to_int(p_producer), machine.here())
-        op = machine.new_op(name)
+        if asks:
+            machine.wait(empty, to_int(p_producer), machine.here())
         full.bytes += _RESPONSE_BYTES
-        full.arrive(machine.actor, 1, op.place, name)
-        op.tid, op.epoch, op.barrier, op.size = full.tid, full.phase + 1, full, _RESPONSE_BYTES
-        machine.write(response, op)
+        full.arrive(machine.actor, 1, machine.here(), name)
+        if not asks:
+            return
 
-        def answer() -> None:
+        @functools.cache
+        def answer() -> np.ndarray:
             taken = machine.take_work()
-            response.put(np.array([taken is not None, *(taken or (0, 0, 0))], np.int32))
-            full.bytes -= _RESPONSE_BYTES
-            full.advance(op.place)
+            return np.array([taken is not None, *(taken or (0, 0, 0))], np.int32)
 
-        op.effect = answer
-        machine.in_flight.append(op)
-        machine.loads.append(op)
+        ranks = range(len(machine.blocks))
+        places = (
+            [(self._peer_buffer(response, rank), self._peer_barrier(full, rank)) for rank in ranks]
+            if several
+            else [(response, full)]
+        )
+        for slot, barrier in places:
+            self._bring(name, slot, barrier, answer)
 
     def clc_consumer(self, context, p_consumer, multi_ctas=False, k=0, return_3d=False):
         name = "clc_consumer"
         machine, stage = self.machine, to_int(k)
-        response = context.responses[stage]
+        response, empty = context.responses[stage], context.empty[stage]
+        several = self._in_cluster(name, multi_ctas)
         machine.wait(context.full[stage], to_int(p_consumer), machine.here())
         machine.read(response, machine.new_op(name))
         taken, *block = (int(item) for item in response.fetch())
-        if not taken:
+        if taken:
+            program = machine.actor.block.program
+            block = [first + at % part for first, at, part in zip(block, program, machine.cluster_shape)]
+        else:
             machine.dismissed = machine.here()
             block = [-1, -1, -1]
-        context.empty[stage].arrive(machine.actor, 1, machine.here(), name)
+        self._arrive(self._peer_barrier(empty, 0) if several else empty, 1, name)
         values = [scalar(item, tl.int32) for item in block]
         return tuple(values) if return_3d else values[0]
 

@@ -305,6 +305,7 @@ class Machine:
         self.products: list[AsyncOp] = []
         # Where a response to a request for work said that there is none; and what gives out blocks that did not start.
         self.dismissed: Any = None
+        self.cluster_shape = (1, 1, 1)
         self.take_work: Callable[[], tuple[int, ...] | None] = lambda: None
         # Accesses to other blocks, which may not end before.
         self.remote: list[tuple[AsyncOp, Block]] = []

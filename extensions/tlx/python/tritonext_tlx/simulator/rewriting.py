@@ -21,7 +21,7 @@ RUNTIME = "__tlx"
 _ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load", "tcgen05_commit")
 # The methods of a pipeline, and the barriers at which they arrive.
 _RING = {"acquire": "full", "release": "empty"}
-_REMOTE = ("remote_view", "remote_shmem_store", "async_remote_shmem_store")
+_REMOTE = ("remote_view", "remote_shmem_store", "async_remote_shmem_store", "clc_producer", "clc_consumer")
 # Places of the argument that makes them ops of two blocks.
 _IN_PAIRS = {"async_descriptor_load": 8, "async_dot": 6, "tcgen05_commit": 1}
 _INITIALIZING = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier")

@@ -569,10 +569,10 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
         choices = random.Random(f"{seed} launch")
 
         def take_work() -> tuple[int, ...] | None:
-            if blocks > 1:
-                raise runtime.unsupported("tlx.clc_producer in a cluster")
             # Blocks that other processors started meanwhile are not to be had.
-            return clusters.pop() if clusters and choices.random() < 0.8 else None
+            if not clusters or choices.random() >= 0.8:
+                return None
+            return tuple(at * part for at, part in zip(clusters.pop(), shape))
 
         while clusters:
             first = [at * part for at, part in zip(clusters.pop(0), shape)]
@@ -586,6 +586,7 @@ def run(kernel: Any, grid: Any, args: tuple, seed: int, kwargs: dict[str, Any]) 
                 lambda program: builder.set_grid_idx(*program),
             )
             machine.take_work = take_work
+            machine.cluster_shape = shape
             runtime.machine = runtime.operations.machine = machine
 
             def body(machine: Machine = machine) -> None:
