@@ -11,13 +11,17 @@ from triton.language.core import base_type, base_value, builtin
 
 from tritonext.errors import UserError
 
-from .definition import ALL, constant, integer, op, refuse
-from .types import alignment_of, require_buffer, storage_kind
+from . import tmem
+from ._arguments import choice
+from .definition import ALL, BLACKWELL, constant, integer, op, refuse, target_of
+from .types import alignment_of, buffered_tensor_type, require_buffer, storage_kind
 
 __all__ = [
+    "Extent",
     "Placement",
     "alias_spec",
     "alias_spec_type",
+    "end_of",
     "group_of_buffers",
     "place",
     "reuse_group",
@@ -40,11 +44,23 @@ class reuse_group_type(enum.Enum):
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the slots of a buffer lie: slot ``i`` at ``offset + i // group * stride + i % group * slot_bytes``."""
+    """Where the slots of a buffer lie: slot ``i`` at ``offset + i // group * stride + i % group * size``.
+
+    Offsets and sizes are in bytes of shared memory, or in columns of tensor memory.
+    """
 
     offset: int
     stride: int
     group: int
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much memory a buffer takes: the number of its slots, and size and alignment of each."""
+
+    num: int
+    size: int
+    alignment: int
 
 
 @dataclass(frozen=True)
@@ -63,20 +79,25 @@ class _Node:
 class alias_spec_type(base_type):
     """Type of a ``storage_alias_spec``."""
 
-    def __init__(self, buffer_size_bytes: int | None) -> None:
+    def __init__(self, storage: storage_kind, buffer_size_bytes: int | None) -> None:
+        self.storage = storage
         self.buffer_size_bytes = buffer_size_bytes
 
+    def _key(self) -> tuple:
+        return (self.storage, self.buffer_size_bytes)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, alias_spec_type) and self.buffer_size_bytes == other.buffer_size_bytes
+        return isinstance(other, alias_spec_type) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((alias_spec_type, self.buffer_size_bytes))
+        return hash(self._key())
 
     def __str__(self) -> str:
-        return f"storage_alias_spec<{self.buffer_size_bytes or ''}>"
+        size = "" if self.buffer_size_bytes is None else f", {self.buffer_size_bytes}"
+        return f"storage_alias_spec<{self.storage.value}{size}>"
 
     def mangle(self) -> str:
-        return f"TLXS{self.buffer_size_bytes or ''}S"
+        return f"TLXS{self.storage.value}{self.buffer_size_bytes or ''}S"
 
     def _flatten_ir_types(self, builder: Any, out: list[Any]) -> None:
         out.append(builder.get_int32_ty())
@@ -95,7 +116,7 @@ class alias_spec(base_value):
     @property
     def storage(self) -> storage_kind:
         """Where the memory is."""
-        return storage_kind.smem
+        return self.type.storage
 
     @property
     def buffer_size_bytes(self) -> int | None:
@@ -124,9 +145,20 @@ class alias_spec(base_value):
         placements = place(
             group,
             lambda message, **fields: refuse(name, message, "overlap_def", **fields),
-            lambda buffer: buffer.type,
+            lambda buffer: _extent(buffer.type),
             lambda one, other: one.handle.id() == other.handle.id(),
         )
+        for buffer, _ in placements:
+            if buffer.type.storage is not self.storage:
+                raise refuse(
+                    name,
+                    "a buffer of the group is in another memory",
+                    "overlap_def",
+                    expected=self.storage.value,
+                    found=buffer,
+                )
+        if self.storage is storage_kind.tmem:
+            tmem.require_columns(name, max(end_of(_extent(buffer.type), at) for buffer, at in placements))
         for buffer, at in placements:
             numbers = [builder.get_int32(value) for value in (at.offset, at.stride, at.group)]
             builder.create_tlx_alias_storage([self.handle, buffer.handle, *numbers])
@@ -161,7 +193,7 @@ class group_of_buffers(base_value):
         pass
 
 
-@op(targets=ALL)
+@op(targets=ALL, values={"storage": ("tlx.storage_kind.tmem", BLACKWELL)})
 def storage_alias_spec(
     storage: Any = storage_kind.smem, buffer_size_bytes: Any = None, _semantic: Any = None
 ) -> alias_spec:
@@ -172,22 +204,22 @@ def storage_alias_spec(
     apart in time.
 
     Args:
-        storage: ``tlx.storage_kind.smem``.
-        buffer_size_bytes: How much memory there is, a constant; as much as the buffers need when None.
+        storage: ``tlx.storage_kind.smem`` or ``tlx.storage_kind.tmem``, where all of the buffers are.
+        buffer_size_bytes: How much memory there is, a constant; as much as the buffers need when None. Each column of
+            tensor memory has 4 bytes for each row of the buffers.
 
     Raises:
-        UserError: An argument is of the wrong kind.
+        UserError: An argument is of the wrong kind, or the target has no tensor memory.
     """
     name = "storage_alias_spec"
-    if constant(storage) is not storage_kind.smem:
-        raise refuse(
-            name, "the storage cannot be shared", "storage", expected="tlx.storage_kind.smem", found=constant(storage)
-        )
+    kind = choice(name, "storage", storage, tuple(storage_kind))
+    if kind is storage_kind.tmem:
+        tmem.require_target(name, target_of(_semantic))
     size = constant(buffer_size_bytes)
     if size is not None:
         size = integer(name, "buffer_size_bytes", size, least=1)
     builder = _semantic.builder
-    return alias_spec(builder.create_tlx_alias_spec([builder.get_int32(size or 0)]), alias_spec_type(size))
+    return alias_spec(builder.create_tlx_alias_spec([builder.get_int32(size or 0)]), alias_spec_type(kind, size))
 
 
 @op(targets=ALL)
@@ -207,7 +239,23 @@ def reuse_group(
     Raises:
         UserError: An argument is of the wrong kind.
     """
-    return make_group("reuse_group", args, group_type, group_size, require_buffer)
+    return make_group("reuse_group", args, group_type, group_size, _require_member)
+
+
+def _require_member(name: str, argument: str, value: Any, slots: bool) -> None:
+    require_buffer(name, argument, value, slots=slots, storage=None)
+
+
+def _extent(kind: buffered_tensor_type) -> Extent:
+    if kind.storage is storage_kind.smem:
+        return Extent(kind.num, kind.slot_bytes, max(kind.slot_bytes, alignment_of(kind.layout)))
+    columns = tmem.width(kind.shape, kind.element_ty, kind.layout)
+    return Extent(kind.num, columns, columns)
+
+
+def end_of(extent: Extent, at: Placement) -> int:
+    """Return where the last slot of a placed buffer ends."""
+    return at.offset + (extent.num // at.group - 1) * at.stride + at.group * extent.size
 
 
 def make_group(
@@ -229,30 +277,30 @@ def make_group(
 def place(
     group: group_of_buffers,
     error: Callable[..., UserError],
-    facts: Callable[[Any], Any],
+    extent_of: Callable[[Any], Extent],
     same: Callable[[Any, Any], bool],
 ) -> list[tuple[Any, Placement]]:
     """Return each buffer of a group with its place in the shared memory.
 
-    A place is a multiple of the bytes of a slot, so that a view from the start of the memory has a slot there, and of
+    A place is a multiple of the size of a slot, so that a view from the start of the memory has a slot there, and of
     what the layout of the buffer wants.
 
     Args:
         group: The outermost group.
         error: Makes the error of a message and its fields.
-        facts: Returns what has the attributes ``num``, ``slot_bytes`` and ``layout`` of a buffer.
+        extent_of: Returns how much memory a buffer takes.
         same: Whether two are one buffer.
 
     Raises:
         UserError: The numbers of slots do not fit together, or a buffer is there twice.
     """
-    root = _part(group, 1, error, facts)
+    root = _part(group, 1, error, extent_of)
     seen: list[Any] = []
     for buffer, _, _ in root.members:
         if any(same(buffer, other) for other in seen):
             raise error("a buffer is in the group twice", expected="each buffer once", found=buffer)
         seen.append(buffer)
-    counts = [facts(buffer).num // together for buffer, together, _ in root.members]
+    counts = [extent_of(buffer).num // together for buffer, together, _ in root.members]
     if len(set(counts)) > 1:
         raise error(
             "the buffers have different numbers of slots",
@@ -263,14 +311,13 @@ def place(
     return [(buffer, Placement(start, stride, together)) for buffer, together, start in root.members]
 
 
-def _part(group: Any, together: int, error: Callable[..., UserError], facts: Callable[[Any], Any]) -> _Node:
+def _part(group: Any, together: int, error: Callable[..., UserError], extent_of: Callable[[Any], Extent]) -> _Node:
     if not isinstance(group, group_of_buffers):
-        kind = facts(group)
-        if kind.num % together:
-            raise error("the slots do not fill groups", expected=f"a multiple of {together} slots", found=kind.num)
-        alignment = max(kind.slot_bytes, alignment_of(kind.layout))
-        return _Node([(group, together, 0)], kind.slot_bytes * together, alignment)
-    parts = [_part(member, together * group.group_size, error, facts) for member in group.members]
+        extent = extent_of(group)
+        if extent.num % together:
+            raise error("the slots do not fill groups", expected=f"a multiple of {together} slots", found=extent.num)
+        return _Node([(group, together, 0)], extent.size * together, extent.alignment)
+    parts = [_part(member, together * group.group_size, error, extent_of) for member in group.members]
     alignment = max(part.alignment for part in parts)
     if group.group_type is reuse_group_type.shared:
         return _Node([member for part in parts for member in part.members], max(part.size for part in parts), alignment)

@@ -117,8 +117,8 @@ def local_alloc(
             :func:`async_dot_scaled`.
         layout: A shared layout of ``triton.experimental.gluon.language``, or one for tensor memory of
             ``triton.experimental.gluon.language.nvidia.blackwell``; chosen from shape and type when None.
-        reuse: Instead of new memory, that of a :func:`storage_alias_spec`, which tensor memory has none of, or of a
-            buffer from its start. What is stored to one of the buffers overwrites the others.
+        reuse: Instead of new memory, that of a :func:`storage_alias_spec` of the same storage, which scales have none
+            of, or of a buffer from its start. What is stored to one of the buffers overwrites the others.
 
     Raises:
         UserError: An argument is not a constant of the right kind.
@@ -146,16 +146,32 @@ def local_alloc(
     whole = sizes if isinstance(chosen, TensorMemoryScalesLayout) else [count, *sizes]
     descriptor = _descriptor(builder, element, whole, chosen, whole)
     base = constant(reuse)
-    if isinstance(chosen, tmem.LAYOUTS):
+    if isinstance(base, alias_spec):
+        _check_spec(name, base, chosen)
+        in_tensor_memory = base.storage is storage_kind.tmem
+        handle = (
+            builder.create_tmem_alloc(descriptor, None) if in_tensor_memory else builder.create_local_alloc(descriptor)
+        )
+        _semantic.builder.create_tlx_alias_storage([base.handle, handle])
+    elif isinstance(chosen, tmem.LAYOUTS):
         handle = tmem.allocate(name, builder, descriptor, (sizes, element, count, chosen), base)
-    elif base is None or isinstance(base, alias_spec):
+    elif base is None:
         handle = builder.create_local_alloc(descriptor)
-        if base is not None:
-            _semantic.builder.create_tlx_alias_storage([base.handle, handle])
     else:
         _check_reuse(name, base, math.prod(whole) * element.primitive_bitwidth // 8, chosen)
         handle = builder.create_memdesc_reinterpret(descriptor, base.handle)
     return _wrap(handle, element, sizes, count, chosen, sizes)
+
+
+def _check_spec(name: str, spec: alias_spec, layout: Any) -> None:
+    storage = storage_kind.tmem if isinstance(layout, tmem.LAYOUTS) else storage_kind.smem
+    if spec.storage is not storage:
+        raise refuse(
+            name, "the memory to reuse is another one", "reuse", expected=f"a spec of {storage.value}", found=spec
+        )
+    if isinstance(layout, TensorMemoryScalesLayout):
+        hint = "let the scales reuse a buffer"
+        raise refuse(name, "scales in tensor memory have no slots to place", "reuse", found=spec, hint=hint)
 
 
 def _check_reuse(name: str, base: Any, size: int, layout: Any) -> None:

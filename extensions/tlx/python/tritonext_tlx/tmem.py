@@ -15,7 +15,19 @@ from .definition import BLACKWELL, op, refuse
 from .tasks import warps_here
 from .types import buffered_tensor, buffered_tensor_type, require_buffer, storage_kind
 
-__all__ = ["LAYOUTS", "allocate", "columns", "layout_of", "load", "scales_view", "store", "subslice", "tmem_copy"]
+__all__ = [
+    "LAYOUTS",
+    "allocate",
+    "columns",
+    "layout_of",
+    "load",
+    "require_columns",
+    "require_target",
+    "scales_view",
+    "store",
+    "subslice",
+    "tmem_copy",
+]
 
 LAYOUTS = (TensorMemoryLayout, TensorMemoryScalesLayout)
 """Layouts of tensor memory."""
@@ -33,9 +45,7 @@ def layout_of(name: str, shape: list[int], dtype: tl.dtype, num: int, layout: An
     Raises:
         UserError: The target has no tensor memory, or none for such buffers.
     """
-    if target not in BLACKWELL:
-        expected = ", ".join(BLACKWELL)
-        raise refuse(name, "the target has no tensor memory", "storage", expected=expected, found=target)
+    require_target(name, target)
     if len(shape) != 2:
         raise refuse(name, "tensor memory holds matrices", "shape", expected="(M, N)", found=tuple(shape))
     if layout is None:
@@ -51,14 +61,26 @@ def layout_of(name: str, shape: list[int], dtype: tl.dtype, num: int, layout: An
     if isinstance(layout, TensorMemoryScalesLayout) and num > 1:
         hint = "allocate each by itself"
         raise refuse(name, "scales in tensor memory have no slots", "num", expected=1, found=num, hint=hint)
-    if (needed := num * width(shape, dtype, layout)) > _COLUMNS:
+    require_columns(name, num * width(shape, dtype, layout), f", for {num} of {tuple(shape)} of {dtype}")
+    return layout
+
+
+def require_target(name: str, target: str) -> None:
+    """Refuse a target without tensor memory."""
+    if target not in BLACKWELL:
+        expected = ", ".join(BLACKWELL)
+        raise refuse(name, "the target has no tensor memory", "storage", expected=expected, found=target)
+
+
+def require_columns(name: str, needed: int, of: str = "") -> None:
+    """Refuse more columns than there are; ``of`` says of what."""
+    if needed > _COLUMNS:
         raise refuse(
             name,
             "the buffers do not fit into tensor memory",
             expected=f"at most {_COLUMNS} columns of 32 bits",
-            found=f"{needed}, for {num} of {tuple(shape)} of {dtype}",
+            found=f"{needed}{of}",
         )
-    return layout
 
 
 def _default(name: str, shape: list[int], dtype: tl.dtype) -> Any:

@@ -92,3 +92,51 @@ tt.func @used_otherwise() -> i32 {
   %spec = tlx.alias_spec
   tt.return %spec : i32
 }
+
+// -----
+
+#plain = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+#words = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
+#tmem = #ttng.tensor_memory
+
+tt.func @of_both_memories() {
+  %spec = tlx.alias_spec
+  // expected-note @below {{the first one is here}}
+  %a = ttg.local_alloc : () -> !ttg.memdesc<2x32x32xf32, #plain, #smem, mutable>
+  tlx.alias_storage %a in %spec : !ttg.memdesc<2x32x32xf32, #plain, #smem, mutable>
+  // expected-error @below {{expected buffers of one memory in a storage_alias_spec, got another}}
+  %b = ttng.tmem_alloc : () -> !ttg.memdesc<2x128x64xf32, #words, #tmem, mutable>
+  tlx.alias_storage %b in %spec : !ttg.memdesc<2x128x64xf32, #words, #tmem, mutable>
+  tt.return
+}
+
+// -----
+
+#words = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
+#half = #ttng.tensor_memory_encoding<blockM = 64, blockN = 64, colStride = 1>
+#tmem = #ttng.tensor_memory
+
+tt.func @of_other_rows() {
+  %spec = tlx.alias_spec
+  // expected-note @below {{the first one is here}}
+  %a = ttng.tmem_alloc : () -> !ttg.memdesc<2x128x64xf32, #words, #tmem, mutable>
+  tlx.alias_storage %a in %spec : !ttg.memdesc<2x128x64xf32, #words, #tmem, mutable>
+  // expected-error @below {{expected buffers of one number of rows in a storage_alias_spec, got another}}
+  %b = ttng.tmem_alloc : () -> !ttg.memdesc<2x64x64xf32, #half, #tmem, mutable>
+  tlx.alias_storage %b in %spec : !ttg.memdesc<2x64x64xf32, #half, #tmem, mutable>
+  tt.return
+}
+
+// -----
+
+#words = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
+#tmem = #ttng.tensor_memory
+
+tt.func @too_many_columns() {
+  // expected-error @below {{expected buffer_size_bytes of 65536 or more, which the buffers need, got 65535}}
+  %spec = tlx.alias_spec {size = 65535 : i32}
+  %a = ttng.tmem_alloc : () -> !ttg.memdesc<2x128x64xf32, #words, #tmem, mutable>
+  tlx.alias_storage %a in %spec : !ttg.memdesc<2x128x64xf32, #words, #tmem, mutable>
+  tt.return
+}

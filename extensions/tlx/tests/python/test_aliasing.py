@@ -172,8 +172,10 @@ def wrong(x, y, n, WHAT: tl.constexpr):
     halves = tlx.local_alloc((64, 64), tl.float16, 2, reuse=spec)
     other = tlx.local_alloc((64, 64), tl.float16, 2)
     three = tlx.local_alloc((64,), tl.float16, 3)
-    if WHAT == "storage":
+    if WHAT == "target":
         tlx.storage_alias_spec(tlx.storage_kind.tmem)
+    if WHAT == "storage":
+        tlx.storage_alias_spec("smem")
     if WHAT == "no size":
         tlx.storage_alias_spec(buffer_size_bytes=0)
     if WHAT == "no group":
@@ -210,7 +212,8 @@ def wrong(x, y, n, WHAT: tl.constexpr):
 @pytest.mark.parametrize(
     ("what", "text"),
     [
-        ("storage", "the storage cannot be shared\n  where: tlx.storage_alias_spec, argument storage"),
+        ("target", "the target has no tensor memory\n  where: tlx.storage_alias_spec, argument storage"),
+        ("storage", "an argument has no such value\n  where: tlx.storage_alias_spec, argument storage"),
         ("no size", "an argument is too small\n  where: tlx.storage_alias_spec, argument buffer_size_bytes"),
         ("no group", "an argument is not a group\n  where: tlx.storage_alias_spec.set_buffer_overlap"),
         ("empty", "a group is empty\n  where: tlx.reuse_group"),
@@ -242,3 +245,106 @@ def test_what_the_pass_refuses(compiled, what, text):
     message = str(caught.value)
     assert text in message
     assert "test_aliasing.py" in message
+
+
+# --- tensor memory ---------------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def scores_and_weights(x, y, n, SIZE: tl.constexpr):
+    """As in attention on Blackwell: scores of 128 columns, over weights of 64 and numbers of 1."""
+    tmem: tl.constexpr = tlx.storage_kind.tmem
+    spec = tlx.storage_alias_spec(tmem, SIZE)
+    scores = tlx.local_alloc((128, 128), tl.float32, 2, tmem, reuse=spec)
+    weights = tlx.local_alloc((128, 64), tl.float16, 4, tmem, reuse=spec)
+    factors = tlx.local_alloc((128, 1), tl.float32, 2, tmem, reuse=spec)
+    sums = tlx.local_alloc((128, 1), tl.float32, 2, tmem, reuse=spec)
+    inner = tlx.reuse_group(
+        tlx.reuse_group(weights, group_size=2), factors, sums, group_type=tlx.reuse_group_type.distinct
+    )
+    spec.set_buffer_overlap(tlx.reuse_group(scores, inner))
+    square, half, column = offsets(128, 128), offsets(128, 64), offsets(128, 1)
+    tlx.local_store(scores[1], tl.load(y + square))
+    tl.store(y + square, tlx.local_load(scores[1]))
+    tlx.local_store(weights[3], tl.load(x + half))
+    tlx.local_store(factors[1], tl.load(y + column))
+    tlx.local_store(sums[n], tl.load(y + 128 + column))
+    tl.store(x + half, tlx.local_load(weights[3]))
+    tl.store(y + column, tlx.local_load(factors[1]) + tlx.local_load(sums[n]))
+
+
+@pytest.mark.parametrize("size", [None, 384 * 128 * 4])
+def test_buffers_share_tensor_memory(compiled, size):
+    result = compiled(scores_and_weights, SIGNATURE, "cuda:100", SIZE=size)
+    text = result.asm["ttir"]
+    assert "tlx.alias" not in text
+    assert text.count("ttng.tmem_alloc") == 1
+    assert result.metadata.tmem_size == (512 if size else 256)
+    views = {
+        shape: name for name, shape in re.findall(r"(%\w+) = ttg.memdesc_reinterpret .* -> !ttg.memdesc<(\w+), ", text)
+    }
+    constants = dict(re.findall(r"(%\w+) = arith.constant (\d+) : i32", text))
+    # Pairs of weights take 64 of 128 columns; factors and sums are columns 64 and 65, and 128 more.
+    assert constants[re.search(rf"ttg.memdesc_index {views['6x128x64xf16']}\[(%\w+)\]", text)[1]] == "5"
+    assert constants[re.search(rf"ttg.memdesc_index {views['193x128x1xf32']}\[(%\w+)\]", text)[1]] == "192"
+    assert re.search(rf"ttg.memdesc_index {views['194x128x1xf32']}\[(%\w+)\]", text)[1] not in constants
+
+
+def test_columns_of_slots_that_share(compiled):
+    """Which columns the instructions access, behind the address of the allocation."""
+    code = compiled(scores_and_weights, SIGNATURE, "cuda:100", SIZE=None).asm["ptx"]
+    assert re.search(r"tcgen05\.alloc\S* \[\S+\], 256;", code)
+    adds = {int(value) for value in re.findall(r"add\.s32 \s*%r\d+, %r\d+, (\d+);", code)}
+    assert {128, 160, 192} <= adds, adds
+
+
+@triton.jit
+def wrong_in_tensor_memory(x, y, n, WHAT: tl.constexpr):
+    tmem: tl.constexpr = tlx.storage_kind.tmem
+    spec = tlx.storage_alias_spec(tmem, 1024 if WHAT == "size" else None)
+    scores = tlx.local_alloc((128, 128), tl.float32, 2, tmem, reuse=spec)
+    if WHAT == "shared memory":
+        tlx.local_alloc((64, 64), tl.float32, reuse=spec)
+    if WHAT == "tensor memory":
+        tlx.local_alloc((128, 64), tl.float32, 1, tmem, reuse=tlx.storage_alias_spec())
+    if WHAT == "scales":
+        tlx.local_alloc((128, 4), tl.uint8, 1, tmem, reuse=spec)
+    if WHAT == "foreign":
+        spec.set_buffer_overlap(tlx.reuse_group(scores, tlx.local_alloc((64, 64), tl.float32, 2)))
+    if WHAT == "too many":
+        more = tlx.local_alloc((128, 256), tl.float32, 2, tmem, reuse=spec)
+        spec.set_buffer_overlap(tlx.reuse_group(scores, more, group_type=tlx.reuse_group_type.distinct))
+    if WHAT == "rows":
+        tlx.local_alloc((64, 64), tl.float32, 1, tmem, reuse=spec)
+    tl.store(y + offsets(128, 128), tlx.local_load(scores[0]))
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("shared memory", "the memory to reuse is another one\n  where: tlx.local_alloc, argument reuse"),
+        ("tensor memory", "the memory to reuse is another one\n  where: tlx.local_alloc, argument reuse"),
+        ("scales", "scales in tensor memory have no slots to place\n  where: tlx.local_alloc, argument reuse"),
+        ("foreign", "a buffer of the group is in another memory\n  where: tlx.storage_alias_spec.set_buffer_overlap"),
+        (
+            "too many",
+            "the buffers do not fit into tensor memory\n  where: tlx.storage_alias_spec.set_buffer_overlap",
+        ),
+    ],
+)
+def test_what_is_refused_in_tensor_memory(refused, what, text):
+    assert text in refused(wrong_in_tensor_memory, SIGNATURE, "cuda:100", WHAT=what)
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("size", "expected buffer_size_bytes of 131072 or more, which the buffers need, got 1024"),
+        ("rows", "expected buffers of one number of rows in a storage_alias_spec, got another"),
+    ],
+)
+def test_what_the_pass_refuses_in_tensor_memory(compiled, what, text):
+    with pytest.raises(KernelError) as caught:
+        compiled(wrong_in_tensor_memory, SIGNATURE, "cuda:100", WHAT=what)
+    assert text in str(caught.value)
+    assert "test_aliasing.py" in str(caught.value)

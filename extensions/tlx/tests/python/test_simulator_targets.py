@@ -1,5 +1,7 @@
 """What the simulator makes of Blackwell and AMD: numbers, and programs that go wrong."""
 
+import re
+
 import pytest
 import triton
 import triton.language as tl
@@ -7,6 +9,7 @@ import triton.language as tl
 tlx = pytest.importorskip("tritonext_tlx", reason="the extension tlx is not installed")
 np = pytest.importorskip("numpy", reason="the simulator needs numpy")
 
+from tritonext.errors import UserError  # noqa: E402
 from tritonext_tlx import simulator  # noqa: E402
 
 SEEDS = range(8)
@@ -128,6 +131,60 @@ def views(a, c, WHAT: tl.constexpr):
     tl.store(c + at, tlx.local_load(scores[0]))
     half = tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 16)[None, :]
     tl.store(c + half, tlx.local_load(tlx.subslice(scores[0], 16, 16)))
+
+
+@triton.jit
+def shared_columns(a, c, WHAT: tl.constexpr):
+    """Halves in the first half of each slot of words, and a column behind them."""
+    tmem: tl.constexpr = tlx.storage_kind.tmem
+    spec = tlx.storage_alias_spec(tmem, 8192 if WHAT == "size" else None)
+    words = tlx.local_alloc((64, 32), tl.float32, 2, tmem, reuse=spec)
+    halves = tlx.local_alloc((64, 32), tl.float16, 2, tmem, reuse=spec)
+    column = tlx.local_alloc((64, 1), tl.float32, 2, tmem, reuse=spec)
+    inner = tlx.reuse_group(halves, column, group_type=tlx.reuse_group_type.distinct)
+    spec.set_buffer_overlap(tlx.reuse_group(words, inner))
+    at = tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    first = tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 1)[None, :]
+    tlx.local_store(words[0], tl.load(a + at))
+    tlx.local_store(halves[1], tl.load(a + at).to(tl.float16))
+    tlx.local_store(column[1], tl.load(a + first))
+    if WHAT == "overwritten":
+        tlx.local_store(column[0], tl.load(a + first))
+    if WHAT == "range":
+        tlx.local_store(column[tl.load(c).to(tl.int32) + 2], tl.load(a + first))
+    if WHAT == "full":
+        tlx.local_alloc((64, 512), tl.float32, 1, tmem)
+    if WHAT == "rows":
+        tlx.local_alloc((128, 32), tl.float32, 1, tmem, reuse=spec)
+    if WHAT == "storage":
+        tlx.local_alloc((64, 32), tl.float32, 1, reuse=spec)
+    tl.store(c + at, tlx.local_load(words[0]) + tlx.local_load(halves[1]).to(tl.float32))
+    tl.store(c + first, tlx.local_load(column[1]))
+
+
+def test_buffers_that_share_columns():
+    a, c = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32), np.zeros((64, 32), np.float32)
+    tlx.simulate(shared_columns, (1,), a, c, WHAT="")
+    wanted = a + a.astype(np.float16)
+    wanted[:, 0] = a[:, 0]
+    np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize(
+    ("what", "finding", "text"),
+    [
+        ("overwritten", simulator.OverwrittenRead, "words[0] is read behind a write to another buffer in its memory"),
+        ("range", simulator.OutOfRange, "0 to 1 of column"),
+        ("full", simulator.OutOfRange, "found: 576"),
+        ("rows", UserError, "a buffer of a storage_alias_spec has another number of rows"),
+        ("storage", UserError, "the memory to reuse is another one"),
+        ("size", UserError, "found: buffer_size_bytes of 8192"),
+    ],
+)
+def test_buffers_that_cannot_share_columns(what, finding, text):
+    a = np.zeros((64, 32), np.float32)
+    with pytest.raises(finding, match=re.escape(text)):
+        tlx.simulate(shared_columns, (1,), a, np.zeros_like(a), WHAT=what)
 
 
 def test_views_of_tensor_memory():

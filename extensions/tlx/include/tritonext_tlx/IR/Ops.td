@@ -145,10 +145,10 @@ def Tlx_InspectLayoutOp : Tlx_Op<"inspect_layout"> {
 // A storage is an integer in the IR, which carries the identity of its op through functions and their inlining.
 
 def Tlx_AliasSpecOp : Tlx_Op<"alias_spec"> {
-  let summary = "name shared memory that several allocations use";
+  let summary = "name memory that several allocations use";
   let description = [{
-    Allocates nothing by itself. The `ttg.local_alloc` ops that `tlx.alias_storage` connects with it get one piece of
-    memory, of `size` bytes when that is given, by `tlx-place-aliases`.
+    Allocates nothing by itself. The `ttg.local_alloc` or `ttng.tmem_alloc` ops that `tlx.alias_storage` connects with it
+    get one piece of memory, of `size` bytes when that is given, by `tlx-place-aliases`.
   }];
   let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$size);
   let results = (outs I32:$spec);
@@ -156,10 +156,10 @@ def Tlx_AliasSpecOp : Tlx_Op<"alias_spec"> {
 }
 
 def Tlx_AliasStorageOp : Tlx_Op<"alias_storage"> {
-  let summary = "put an allocation into shared memory that others use too";
+  let summary = "put an allocation into memory that others use too";
   let description = [{
-    Slot `i` of the buffer starts at byte `offset + i / group * stride + i % group * slot`, where `slot` is the number of
-    bytes of one slot. Without `stride` the slots follow each other from the start; an op with it takes precedence.
+    Slot `i` of the buffer starts at `offset + i / group * stride + i % group * slot`, in bytes or columns of tensor
+    memory, where `slot` is the size of one. Without `stride` they follow each other; an op with it takes precedence.
   }];
   let arguments = (ins
     I32:$spec,

@@ -178,14 +178,18 @@ def InvalidateBarriersPass : Pass<"tlx-invalidate-barriers", "::mlir::ModuleOp">
 def PlaceAliasesPass : Pass<"tlx-place-aliases", "::mlir::ModuleOp"> {
   let summary = "Put buffers that share memory into one allocation";
   let description = [{
-    Makes one `ttg.local_alloc` of each `tlx.alias_spec`, as large and as aligned as its buffers need, and views of it of
-    the buffers. Where slots of a buffer do not follow each other the view has more slots, and the indices into it are
-    computed anew, in tasks too.
+    Makes one `ttg.local_alloc` or `ttng.tmem_alloc` of each `tlx.alias_spec`, as large and as aligned as its buffers
+    need, and views of it of the buffers. Where slots of a buffer do not follow each other the view has more slots, and
+    the indices into it are computed anew, in tasks too.
 
     A size that the buffers do not fit in, a buffer that is placed twice, of another spec or left out, and one that goes
-    through a loop or a branch although its slots lie apart, are errors.
+    through a loop or a branch although its slots lie apart, are errors. So are buffers of both memories, and buffers in
+    tensor memory with different numbers of rows.
   }];
-  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = [
+    "::mlir::triton::gpu::TritonGPUDialect", "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect",
+    "::mlir::arith::ArithDialect"
+  ];
 }
 
 def LowerTensorMemoryPass : Pass<"tlx-lower-tensor-memory", "::mlir::ModuleOp"> {

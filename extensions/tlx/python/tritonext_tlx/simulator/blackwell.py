@@ -14,9 +14,11 @@ from triton.language.core import base_value
 from tritonext.interpret import TensorHandle, numpy_dtype, round_to_tf32, scalar, widen
 
 from .. import tmem
+from ..aliasing import Extent
+from ..types import storage_kind
 from .errors import LaunchMisuse, OutOfRange, UnsupportedOperation
 from .machine import AsyncOp, Machine, Mbarrier
-from .values import Barriers, Buffer, dense, to_int
+from .values import COLUMN_BYTES, AliasSpec, Barriers, Buffer, dense, to_int
 
 __all__ = ["Blackwell", "Context", "TensorBuffer"]
 
@@ -25,12 +27,19 @@ _FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6],
 _SCALE_BLOCK = 32
 _BIAS = 127
 _RESPONSE_BYTES = 16
+# PTX ISA, tensor memory: 512 columns.
+_ROW_BYTES = 512 * COLUMN_BYTES
 
 
 class TensorBuffer(Buffer):
     """Buffers in tensor memory, ``num`` slots of one number of columns."""
 
     slot_stride: int
+
+    @property
+    def extent(self) -> Extent:
+        columns = self.slot_stride // COLUMN_BYTES
+        return Extent(self.num, columns, columns)
 
     def __getitem__(self, index: Any) -> Buffer:
         at = to_int(index)
@@ -42,7 +51,11 @@ class TensorBuffer(Buffer):
                 found=at,
             )
         self.used = True
-        return self.view(self.dtype, self.sizes, self.strides, self.offset + at * self.slot_stride, f"{self}[{at}]")
+        offset = self.offset + at * self.slot_stride
+        if (place := self.placement) is not None:
+            column = place.offset + at // place.group * place.stride
+            offset = column * COLUMN_BYTES + at % place.group * self.slot_stride
+        return self.view(self.dtype, self.sizes, self.strides, offset, f"{self}[{at}]")
 
 
 class Context(base_value):
@@ -88,28 +101,53 @@ class Blackwell:
         width = tmem.width(list(sizes), dtype, chosen)
         item = dtype.primitive_bitwidth // 8
         scales = isinstance(chosen, TensorMemoryScalesLayout)
+        if isinstance(reuse, AliasSpec):
+            return self._sharing_columns(reuse, (sizes, dtype, num, chosen), width)
         if reuse is None:
-            size = math.prod(sizes) if scales else sizes[0] * num * width * 4
+            size = math.prod(sizes) if scales else sizes[0] * num * width * COLUMN_BYTES
             allocation, offset = self.machine.allocate_columns(num * width, size), 0
-            row = sizes[1] if scales else num * width * 4
+            owner, row = 0, sizes[1] if scales else num * width * COLUMN_BYTES
         else:
             base = self._place(reuse)
-            if scales or base.sizes[0] != sizes[0]:
+            if scales or base.sizes[0] != sizes[0] or base.placement:
                 raise UnsupportedOperation(
-                    "the simulator reuses tensor memory for buffers of as many rows only",
+                    "the simulator reuses tensor memory of whole buffers, for buffers of as many rows, only",
                     where=self.machine.here(),
                     found=f"tlx.local_alloc of reuse={reuse}",
                 )
             room = base.slot_stride * base.num if isinstance(base, TensorBuffer) else base.sizes[1] * base.strides[1]
-            if num * width * 4 > room:
+            if num * width * COLUMN_BYTES > room:
                 raise self._refuse(
-                    "the buffer is too small to be reused", expected=f"{num * width} columns", found=room // 4
+                    "the buffer is too small to be reused",
+                    expected=f"{num * width} columns",
+                    found=room // COLUMN_BYTES,
                 )
-            allocation, offset, row = base.allocation, base.offset, base.strides[0]
+            allocation, offset, row, owner = base.allocation, base.offset, base.strides[0], base.owner
         strides = (row, item if scales else item * chosen.col_stride)
-        result = TensorBuffer(self.machine, allocation, dtype, sizes, strides, offset, num)
-        result.slot_stride = width * 4
+        result = TensorBuffer(self.machine, allocation, dtype, sizes, strides, offset, num, owner=owner)
+        result.slot_stride = width * COLUMN_BYTES
         return result
+
+    def _sharing_columns(
+        self, spec: AliasSpec, buffer: tuple[tuple[int, ...], tl.dtype, int, Any], width: int
+    ) -> Buffer:
+        sizes, dtype, num, layout = buffer
+        self._check_storage(spec, storage_kind.tmem)
+        if isinstance(layout, TensorMemoryScalesLayout):
+            raise self._refuse("scales in tensor memory have no slots to place", found=f"{sizes} of {dtype}")
+        if spec.rows not in (None, sizes[0]):
+            raise self._refuse(
+                "a buffer of a storage_alias_spec has another number of rows", expected=spec.rows, found=sizes[0]
+            )
+        if spec.rows is None:
+            # Rows of all columns, because how many the buffers need shows later.
+            spec.rows = sizes[0]
+            spec.allocation.grow(sizes[0] * _ROW_BYTES)
+        spec.require(num * width)
+        strides = (_ROW_BYTES, dtype.primitive_bitwidth // 8 * layout.col_stride)
+        result = TensorBuffer(self.machine, spec.allocation, dtype, sizes, strides, 0, num)
+        result.slot_stride = width * COLUMN_BYTES
+        return spec.add(result)
 
     def _place(self, value: Any) -> Buffer:
         if not isinstance(value, Buffer) or not value.allocation.columns:

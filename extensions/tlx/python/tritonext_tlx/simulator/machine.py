@@ -789,10 +789,17 @@ class Machine:
 
     def allocate_columns(self, columns: int, size: int) -> Allocation:
         """Allocate columns of tensor memory, of so many bytes in the rows that are used."""
-        allocation = Allocation("", self.here(), size, columns)
+        allocation = Allocation("", self.here(), size)
+        self.actor.block.allocations.append(allocation)
+        self.grow_columns(allocation, columns)
+        return allocation
+
+    def grow_columns(self, allocation: Allocation, columns: int) -> None:
+        """Count as many columns to an allocation in tensor memory, unless it has them."""
         block = self.actor.block
-        block.allocations.append(allocation)
-        block.columns += columns
+        added = max(columns - allocation.columns, 0)
+        allocation.columns += added
+        block.columns += added
         if block.columns > _COLUMNS:
             raise OutOfRange(
                 "the buffers do not fit into tensor memory",
@@ -805,7 +812,6 @@ class Machine:
                     if item.columns
                 ],
             )
-        return allocation
 
     def allocate(self, size: int, place: Any) -> Allocation:
         allocation = Allocation("", place, size)

@@ -170,11 +170,9 @@ class Operations(Blackwell, Amd):
         if reuse is None:
             allocation, offset = self.machine.allocate(size, self.machine.here()), 0
         elif isinstance(reuse, AliasSpec):
+            self._check_storage(reuse, storage_kind.smem)
             reuse.require(size)
-            made = Buffer(self.machine, reuse.allocation, dtype, sizes, dense(sizes, item), 0, count)
-            reuse.buffers.append(made)
-            made.owner = len(reuse.buffers)
-            return made
+            return reuse.add(Buffer(self.machine, reuse.allocation, dtype, sizes, dense(sizes, item), 0, count))
         elif not isinstance(reuse, Buffer) or not reuse.contiguous or reuse.placement:
             raise UnsupportedOperation(
                 "the simulator reuses the memory of whole buffers only",
@@ -187,11 +185,17 @@ class Operations(Blackwell, Amd):
                 raise self._refuse("the buffer is too small to be reused", expected=f"{size} bytes", found=there)
         return Buffer(self.machine, allocation, dtype, sizes, dense(sizes, item), offset, count, owner=owner)
 
-    def storage_alias_spec(self, storage=None, buffer_size_bytes=None):
-        if storage is not None and storage.name != "smem":
-            raise UnsupportedOperation("the simulator has no such storage", where=self.machine.here(), found=storage)
-        allocation = self.machine.allocate(buffer_size_bytes or 0, self.machine.here())
-        return AliasSpec(self.machine, allocation, buffer_size_bytes)
+    def storage_alias_spec(self, storage=storage_kind.smem, buffer_size_bytes=None):
+        if storage is storage_kind.tmem:
+            # Its buffers say how many rows it has.
+            allocation = self.machine.allocate_columns(0, 0)
+        else:
+            allocation = self.machine.allocate(buffer_size_bytes or 0, self.machine.here())
+        return AliasSpec(self.machine, allocation, storage, buffer_size_bytes)
+
+    def _check_storage(self, spec: AliasSpec, storage: storage_kind) -> None:
+        if spec.storage is not storage:
+            raise self._refuse("the memory to reuse is another one", expected=storage.value, found=spec.storage.value)
 
     def reuse_group(self, args, group_type=reuse_group_type.shared, group_size=1):
         def require(name: str, argument: str, value: Any, slots: bool) -> None:

@@ -12,15 +12,18 @@ from triton.language.core import base_value
 from tritonext.errors import UserError
 from tritonext.interpret import TensorHandle, numpy_dtype
 
-from ..aliasing import Placement, group_of_buffers, place
-from ..types import no_tensor, no_tensor_error, storage_kind
+from ..aliasing import Extent, Placement, end_of, group_of_buffers, place
+from ..types import alignment_of, no_tensor, no_tensor_error, storage_kind
 from .errors import OutOfRange, Race, UninitializedRead, UnsupportedOperation
 from .memory import Allocation
 
 if TYPE_CHECKING:
     from .machine import AsyncOp, Machine, Mbarrier
 
-__all__ = ["AliasSpec", "Barriers", "Buffer", "DescriptorMemory", "PendingHandle", "Token", "plain"]
+__all__ = ["COLUMN_BYTES", "AliasSpec", "Barriers", "Buffer", "DescriptorMemory", "PendingHandle", "Token", "plain"]
+
+COLUMN_BYTES = 4
+"""Bytes of a column of tensor memory in each row."""
 
 
 def plain(value: Any) -> Any:
@@ -106,8 +109,9 @@ class Buffer(no_tensor, base_value):
         return math.prod(self.sizes) * self.item_bytes
 
     @property
-    def layout(self) -> None:
-        """Which no access in the simulator depends on."""
+    def extent(self) -> Extent:
+        """How much of its memory it takes."""
+        return Extent(self.num, self.slot_bytes, max(self.slot_bytes, alignment_of(None)))
 
     @property
     def contiguous(self) -> bool:
@@ -178,12 +182,18 @@ def dense(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
 
 
 class AliasSpec(base_value):
-    """Memory that buffers share."""
+    """Memory that buffers share.
 
-    def __init__(self, machine: Machine, allocation: Allocation, fixed: int | None) -> None:
+    Attributes:
+        rows: Of the buffers, in tensor memory; None before there is one.
+    """
+
+    def __init__(self, machine: Machine, allocation: Allocation, storage: storage_kind, fixed: int | None) -> None:
         self.machine = machine
         self.allocation = allocation
+        self.storage = storage
         self.fixed = fixed
+        self.rows: int | None = None
         self.buffers: list[Buffer] = []
         self.placed = False
 
@@ -192,15 +202,19 @@ class AliasSpec(base_value):
         return self
 
     @property
-    def storage(self) -> storage_kind:
-        return storage_kind.smem
-
-    @property
     def buffer_size_bytes(self) -> int | None:
         return self.fixed
 
-    def require(self, size: int) -> None:
-        """Take as much memory as buffers need."""
+    def add(self, buffer: Buffer) -> Buffer:
+        """Take in a buffer, and return it."""
+        self.buffers.append(buffer)
+        buffer.owner = len(self.buffers)
+        return buffer
+
+    def require(self, extent: int) -> None:
+        """Take as much memory as buffers need, in bytes or columns."""
+        unit = 1 if self.rows is None else self.rows * COLUMN_BYTES
+        size = extent * unit
         if self.fixed is not None and size > self.fixed:
             raise UserError(
                 "the buffers do not fit into the storage_alias_spec",
@@ -208,7 +222,10 @@ class AliasSpec(base_value):
                 expected=f"{size} bytes or more",
                 found=f"buffer_size_bytes of {self.fixed}",
             )
-        self.machine.grow(self.allocation, size, self.machine.here())
+        if self.rows is None:
+            self.machine.grow(self.allocation, extent, self.machine.here())
+        else:
+            self.machine.grow_columns(self.allocation, -(-(self.fixed or size) // unit))
 
     def set_buffer_overlap(self, overlap_def: Any) -> None:
         here = self.machine.here()
@@ -218,7 +235,7 @@ class AliasSpec(base_value):
 
         if not isinstance(overlap_def, group_of_buffers):
             raise refuse("an argument is not a group", expected="a tlx.reuse_group", found=overlap_def)
-        placements = place(overlap_def, refuse, lambda buffer: buffer, lambda one, other: one is other)
+        placements = place(overlap_def, refuse, lambda buffer: buffer.extent, lambda one, other: one is other)
         members = [buffer for buffer, _ in placements]
         if self.placed:
             raise refuse("the buffers of a storage_alias_spec have an overlap already")
@@ -233,7 +250,7 @@ class AliasSpec(base_value):
                     "the simulator places buffers before they are used only", where=here, found=buffer
                 )
             buffer.placement = at
-            self.require((buffer.num // at.group - 1) * at.stride + at.offset + at.group * buffer.slot_bytes)
+            self.require(end_of(buffer.extent, at))
         self.placed = True
 
 
