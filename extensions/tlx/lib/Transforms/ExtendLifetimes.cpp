@@ -8,7 +8,6 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "triton/Analysis/Alias.h"
 #include "triton/Analysis/Utility.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
@@ -248,9 +247,9 @@ private:
           return next;
       }
       Operation *parent = op->getParentOp();
-      bool comesAround =
-          isa<LoopLikeOpInterface, ttg::WarpSpecializeOp, ttg::WarpSpecializePartitionsOp>(parent);
-      if (work.kind == Kind::Signalled && comesAround && waitsForSignal(parent, work, aliases))
+      // A wait above the work in a loop is for the iteration before, and leaves the last one.
+      bool isBeside = isa<ttg::WarpSpecializeOp, ttg::WarpSpecializePartitionsOp>(parent);
+      if (work.kind == Kind::Signalled && isBeside && waitsForSignal(parent, work, aliases))
         return parent;
       if (work.kind != Kind::Signalled && isa<ttg::WarpSpecializePartitionsOp>(parent))
         return nullptr;

@@ -94,6 +94,22 @@ def unread_tile(x, y, desc, WAIT_FIRST: tl.constexpr):
     use_another(x + 8192, y + 4096)
 
 
+@triton.jit
+def ring(x, y, desc, n):
+    source = tlx.local_alloc((64, 64), tl.float16)[0]
+    landed = tlx.alloc_barriers(1)
+    tlx.barrier_expect_bytes(landed[0], 8192)
+    tlx.async_descriptor_load(desc, source, [0, 0], landed[0])
+    for i in range(n):
+        tlx.barrier_wait(landed[0], i & 1)
+        tl.store(y + 8192 + tile(), tlx.local_load(source))
+        tlx.barrier_expect_bytes(landed[0], 8192)
+        tlx.async_descriptor_load(desc, source, [i * 64, 0], landed[0])
+    use_another(x + 4096, y)
+    tlx.barrier_wait(landed[0], n & 1)
+    use_another(x + 8192, y + 4096)
+
+
 KERNELS = [store, bulk_store, dot, unread_copy, unread_tile]
 
 
@@ -110,6 +126,11 @@ def buffers(kernel):
 def test_a_buffer_lives_until_the_wait(compiled, kernel):
     source, others = buffers(compiled(kernel, SIGNATURE, WAIT_FIRST=False))
     # One of them is used in front of the wait, and the other one behind it.
+    assert sorted(piece.offset == source.offset for piece in others) == [False, True]
+
+
+def test_a_wait_for_the_iteration_before_leaves_the_last_one(compiled):
+    source, others = buffers(compiled(ring, SIGNATURE + ", n=i32"))
     assert sorted(piece.offset == source.offset for piece in others) == [False, True]
 
 
