@@ -241,8 +241,9 @@ LogicalResult lower(PairDotOp op) {
     std::string second = add(columns.at(k), "l");
     if (k == step)
       text += "setp.eq.u32 q, 0, 0; ";
-    text += ("@p tcgen05.mma.cta_group::2.kind::" + left->kind + " [$1], ").str() + first + ", " +
-            second + ", " + llvm::utostr(descriptor) + ", q; ";
+    llvm::raw_string_ostream(text)
+        << "@p tcgen05.mma.cta_group::2.kind::" << left->kind << " [$1], " << first << ", "
+        << second << ", " << descriptor << ", q; ";
   }
   buildAsm(builder, loc, TypeRange(), operands, text + "}", constraints + ",~{memory}");
   for (Value barrier : op.getBarriers())
