@@ -141,7 +141,7 @@ def docs(session: nox.Session) -> None:
 
 @compiling_session(name="tlx-fuzz")
 def tlx_fuzz(session: nox.Session) -> None:
-    """Compile and simulate 2,000 random TLX programs; takes about an hour on two cores."""
+    """Compile and simulate 2,000 random TLX programs; takes some minutes."""
     python = shared(session, "test")
     python("ci/build.py", "tlx", "--install")
     python("extensions/tlx/tests/fuzz/run.py", *session.posargs)
