@@ -92,6 +92,12 @@ Value remoteAddress(OpBuilder &builder, Location loc, Value address, Value rank)
       .getResult(0);
 }
 
+Value specialRegister(OpBuilder &builder, Location loc, StringRef name) {
+  StringAttr intrinsic = builder.getStringAttr("llvm.nvvm.read.ptx.sreg." + name);
+  return LLVM::CallIntrinsicOp::create(builder, loc, builder.getI32Type(), intrinsic, ValueRange())
+      .getResult(0);
+}
+
 ResultRange buildAsm(OpBuilder &builder, Location loc, TypeRange results, ValueRange operands,
                      StringRef text, StringRef constraints) {
   return LLVM::InlineAsmOp::create(

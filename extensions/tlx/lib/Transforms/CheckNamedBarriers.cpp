@@ -2,8 +2,6 @@
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -33,13 +31,11 @@ public:
     });
     int64_t taken = largest ? 2 + int64_t(largest.getPartitionRegions().size()) : 1;
     getOperation().walk([&](LLVM::CallIntrinsicOp op) {
-      IntegerAttr id;
-      if (!op.getIntrin().starts_with("llvm.nvvm.barrier.cta.") ||
-          !matchPattern(op.getArgs().front(), m_Constant(&id)) ||
-          id.getValue().getSExtValue() >= taken)
+      std::optional<NamedBarrier> barrier = namedBarrierOf(op);
+      if (!barrier || !barrier->id || *barrier->id >= taken)
         return;
       InFlightDiagnostic error = op->emitError("expected a named barrier from ")
-                                 << taken << " to 15, got " << id.getValue().getSExtValue()
+                                 << taken << " to 15, got " << *barrier->id
                                  << ", which the compiler uses itself";
       if (largest)
         error.attachNote(largest->getLoc()) << "one for each of these tasks";
@@ -63,13 +59,12 @@ private:
     llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Site>> barriers;
     bool isKnown = true;
     getOperation().walk([&](LLVM::CallIntrinsicOp op) {
-      if (!op.getIntrin().starts_with("llvm.nvvm.barrier.cta."))
+      std::optional<NamedBarrier> barrier = namedBarrierOf(op);
+      if (!barrier)
         return;
-      std::optional<int64_t> id = constantOf(op.getArgs()[0]);
-      std::optional<int64_t> count =
-          op.getArgs().size() > 1 ? constantOf(op.getArgs()[1]) : std::nullopt;
-      isKnown &= id && count;
-      if (!id || !count)
+      bool hasNumbers = barrier->id && barrier->threads;
+      isKnown &= hasNumbers;
+      if (!hasNumbers)
         return;
       std::optional<int64_t> warps;
       // A function that is not inlined may be called by any task.
@@ -77,7 +72,7 @@ private:
         warps = warpsOf(op);
       std::optional<int64_t> threads =
           warps ? std::optional(*warps * threadsPerWarp) : std::nullopt;
-      barriers[{*id, *count}].push_back({op, op.getIntrin().contains(".sync."), threads});
+      barriers[{*barrier->id, *barrier->threads}].push_back({op, barrier->isWait, threads});
     });
     for (const auto &[barrier, sites] : barriers)
       if (failed(checkTasks(barrier.second, sites)) ||

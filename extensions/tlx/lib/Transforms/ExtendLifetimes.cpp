@@ -6,7 +6,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "triton/Analysis/Alias.h"
 #include "triton/Analysis/Utility.h"
@@ -205,9 +204,7 @@ private:
 
   /// Whether a wait may be that of one block of a pair: conditions tell the blocks apart.
   static bool isConditional(ttng::WaitBarrierOp wait) {
-    if (Value condition = wait.getPred(); condition && !matchPattern(condition, m_One()))
-      return true;
-    return wait->getParentOfType<scf::IfOp>() != nullptr;
+    return !isAlways(wait.getPred()) || wait->getParentOfType<scf::IfOp>();
   }
 
   /// Returns whether something in `op` waits for what signals the barriers of `work`. Where two
@@ -268,12 +265,8 @@ private:
     Region *task = allocation->getParentRegion();
     allocation->moveBefore(parent->getParentOp());
     Value buffer = allocation.getResult();
-    for (Region &region : partitions.getPartitionRegions()) {
-      BlockArgument argument = region.addArgument(buffer.getType(), buffer.getLoc());
-      if (&region == task)
-        buffer.replaceAllUsesWith(argument);
-    }
-    partitions.getExplicitCapturesMutable().append(buffer);
+    addCapture(partitions, buffer);
+    buffer.replaceAllUsesExcept(task->getArguments().back(), partitions);
   }
 
   /// Lets the life of a buffer that other blocks access begin where the blocks last met, or with

@@ -1,3 +1,4 @@
+#include "tritonext_tlx/IR/SharedMemory.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
@@ -184,26 +185,9 @@ private:
   // Building blocks
   //===--------------------------------------------------------------------===//
 
-  static Value assembly(OpBuilder &builder, Location loc, TypeRange results, StringRef text,
-                        StringRef constraints, ValueRange operands) {
-    auto op = LLVM::InlineAsmOp::create(
-        builder, loc, results, operands, text, constraints, /*has_side_effects=*/true,
-        /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-        LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-        /*operand_attrs=*/ArrayAttr());
-    return results.empty() ? Value() : op.getResult(0);
-  }
-
   static Value constant(OpBuilder &builder, Location loc, int64_t value) {
     return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
                                     builder.getI32IntegerAttr(static_cast<int32_t>(value)));
-  }
-
-  static Value specialRegister(OpBuilder &builder, Location loc, StringRef name) {
-    auto intrinsic = builder.getStringAttr("llvm.nvvm.read.ptx.sreg." + name.str());
-    return LLVM::CallIntrinsicOp::create(builder, loc, builder.getI32Type(), intrinsic,
-                                         ValueRange())
-        .getResult(0);
   }
 
   /// Returns the function that stock prints with too. CUDA C++ Programming Guide, formatted output.
@@ -252,11 +236,12 @@ private:
     // PTX ISA, mbarrier.test_wait: true when the phase of the parity is complete, and the barrier
     // in the next one. Missing arrivals are not read: the memory of a barrier has no documented
     // form.
-    Value seen = assembly(builder, loc, i32,
+    Value seen = buildAsm(builder, loc, i32, {entry->getArgument(4), entry->getArgument(3)},
                           "{ .reg .pred past; "
                           "mbarrier.test_wait.parity.shared::cta.b64 past, [$1], $2; "
                           "selp.b32 $0, 1, 0, past; xor.b32 $0, $0, $2; }",
-                          "=&r,r,r,~{memory}", {entry->getArgument(4), entry->getArgument(3)});
+                          "=&r,r,r,~{memory}")
+                     .front();
     Value warp = LLVM::LShrOp::create(builder, loc, specialRegister(builder, loc, "tid.x"),
                                       constant(builder, loc, 5));
     Value printed[] = {entry->getArgument(2),
@@ -278,13 +263,13 @@ private:
     LLVM::BrOp::create(builder, loc, end);
 
     builder.setInsertionPointToStart(end);
-    assembly(builder, loc, {},
+    buildAsm(builder, loc, TypeRange(), ValueRange(),
              "{ .reg .pred early; .reg .b64 now, end; mov.u64 end, %globaltimer; "
              "add.u64 end, end, " +
                  llvm::utostr(limit) +
                  "; again: mov.u64 now, %globaltimer; setp.lt.u64 early, now, end; "
                  "@early bra again; trap; }",
-             "~{memory}", {});
+             "~{memory}");
     LLVM::ReturnOp::create(builder, loc, ValueRange());
     return function;
   }
@@ -314,7 +299,7 @@ private:
     Barrier barrier = barrierOf(wait.getAlloc());
     std::string format = formatOf(wait, barrier);
     OpBuilder builder(wait);
-    Value address = addressOf(builder, wait);
+    Value address = viewOf(builder, loc, wait.getAlloc()).base;
 
     // Gives 0 when the phase is complete, 1 when it took too long, and 2 then in one lane of those
     // that wait together. PTX ISA, mbarrier.try_wait: it may return before the phase is complete.
@@ -333,8 +318,9 @@ private:
     SmallVector<Value> operands = {address, wait.getPhase()};
     if (isConditional)
       operands.push_back(wait.getPred());
-    Value outcome = assembly(builder, loc, builder.getI32Type(), text,
-                             isConditional ? "=&r,r,r,b,~{memory}" : "=&r,r,r,~{memory}", operands);
+    Value outcome = buildAsm(builder, loc, builder.getI32Type(), operands, text,
+                             isConditional ? "=&r,r,r,b,~{memory}" : "=&r,r,r,~{memory}")
+                        .front();
     Value zero = constant(builder, loc, 0);
     Value isLate = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, outcome, zero);
 
@@ -357,18 +343,6 @@ private:
     builder.setInsertionPointToEnd(before);
     cf::CondBranchOp::create(builder, loc, isLate, late, ValueRange(), behind, ValueRange());
     wait.erase();
-  }
-
-  /// Returns the address of the barrier, which what a view is converted to has first.
-  static Value addressOf(OpBuilder &builder, ttng::WaitBarrierOp wait) {
-    MLIRContext *context = builder.getContext();
-    SmallVector<Type> fields = {LLVM::LLVMPointerType::get(context, 3)};
-    fields.append(wait.getAlloc().getType().getRank(), builder.getI32Type());
-    auto structure = LLVM::LLVMStructType::getLiteral(context, fields);
-    Value view =
-        UnrealizedConversionCastOp::create(builder, wait.getLoc(), structure, wait.getAlloc())
-            .getResult(0);
-    return LLVM::ExtractValueOp::create(builder, wait.getLoc(), view, ArrayRef<int64_t>{0});
   }
 };
 

@@ -248,11 +248,7 @@ private:
     tt::LinearLayout elements = elementsOf(buffer);
     Value begin = beginOf(builder, loc, view, elements);
     if (load.getInPair()) {
-      Value rank =
-          LLVM::CallIntrinsicOp::create(
-              builder, loc, builder.getI32Type(),
-              builder.getStringAttr("llvm.nvvm.read.ptx.sreg.cluster.ctarank"), ValueRange())
-              .getResult(0);
+      Value rank = specialRegister(builder, loc, "cluster.ctarank");
       rank = arith::AndIOp::create(builder, loc, rank,
                                    arith::ConstantIntOp::create(builder, loc, -2, 32));
       barrier = remoteAddress(builder, loc, barrier, rank);

@@ -140,13 +140,6 @@ Value tensorMemoryAddress(OpBuilder &builder, Location loc, Value buffer) {
   return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), converted);
 }
 
-Value rankInCluster(OpBuilder &builder, Location loc) {
-  return LLVM::CallIntrinsicOp::create(
-             builder, loc, builder.getI32Type(),
-             builder.getStringAttr("llvm.nvvm.read.ptx.sreg.cluster.ctarank"), ValueRange())
-      .getResult(0);
-}
-
 /// Returns the condition, and that the warp is the first one of its task in the block that acts for
 /// the pair.
 Value inLeader(OpBuilder &builder, Location loc, Value rank, Value condition) {
@@ -175,7 +168,7 @@ void signalBoth(OpBuilder &builder, Location loc, Value rank, Value leads, Value
 void lower(PairCommitOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  Value rank = rankInCluster(builder, loc);
+  Value rank = specialRegister(builder, loc, "cluster.ctarank");
   signalBoth(builder, loc, rank, inLeader(builder, loc, rank, op.getPred()), op.getBarrier());
   op.erase();
 }
@@ -211,7 +204,7 @@ LogicalResult lower(PairDotOp op) {
   Location loc = op.getLoc();
   // One thread starts the product for all, so all have to be there.
   ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
-  Value rank = rankInCluster(builder, loc);
+  Value rank = specialRegister(builder, loc, "cluster.ctarank");
   Value leads = inLeader(builder, loc, rank, op.getPred());
 
   SharedOperand columns(builder, loc, op.getB(), /*depth=*/0);

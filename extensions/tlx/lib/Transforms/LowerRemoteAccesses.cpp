@@ -107,10 +107,7 @@ public:
         sharing(shareOut(type, ttg::lookupNumWarps(op))), bytes(type.getElementTypeBitWidth() / 8) {
     SharedView view = viewOf(builder, loc, buffer);
     warp = ttg::WarpIdOp::create(builder, loc, /*omitUniformHint=*/false);
-    lane = LLVM::CallIntrinsicOp::create(builder, loc, builder.getI32Type(),
-                                         builder.getStringAttr("llvm.nvvm.read.ptx.sreg.laneid"),
-                                         ValueRange())
-               .getResult(0);
+    lane = specialRegister(builder, loc, "laneid");
     element = beginOf(builder, loc, view, elementsOf(type));
     element = arith::XOrIOp::create(builder, loc, element,
                                     selectBases(builder, loc, lane, sharing.lanes));

@@ -158,10 +158,7 @@ private:
     }
 
     Value words = allocate(block, tasks[0].warps);
-    auto partitions = block.getPartitionOp();
-    partitions.getExplicitCapturesMutable().append(words);
-    for (Region &region : partitions.getPartitionRegions())
-      region.addArgument(words.getType(), words.getLoc());
+    addCapture(block.getPartitionOp(), words);
     for (auto [number, task] : llvm::enumerate(tasks)) {
       Value own = task.region->getNumArguments() == 0 ? words : task.region->getArguments().back();
       order(task, own, /*isFirst=*/number == 0);

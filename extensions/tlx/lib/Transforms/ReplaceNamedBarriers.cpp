@@ -1,8 +1,8 @@
+#include "tritonext_tlx/IR/SharedMemory.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "triton/Dialect/Triton/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
@@ -23,10 +23,6 @@ namespace tritonext::tlx {
 
 namespace {
 
-bool isNamedBarrier(LLVM::CallIntrinsicOp op) {
-  return op.getIntrin().starts_with("llvm.nvvm.barrier.cta.");
-}
-
 class ReplaceNamedBarriersPass
     : public impl::ReplaceNamedBarriersPassBase<ReplaceNamedBarriersPass> {
 public:
@@ -44,11 +40,10 @@ private:
     // another number is as good as another barrier.
     llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<LLVM::CallIntrinsicOp>> barriers;
     WalkResult walked = function.walk([&](LLVM::CallIntrinsicOp op) {
-      if (!isNamedBarrier(op))
+      std::optional<NamedBarrier> barrier = namedBarrierOf(op);
+      if (!barrier)
         return WalkResult::advance();
-      std::optional<int64_t> id = constantOf(op.getArgs()[0]);
-      std::optional<int64_t> threads =
-          op.getArgs().size() > 1 ? constantOf(op.getArgs()[1]) : std::nullopt;
+      auto [id, threads, isWait] = *barrier;
       if (!id || !threads || *threads <= 0 || *threads % 32 != 0) {
         op.emitError("expected a named barrier with a constant number and a constant number of "
                      "threads, whole warps");
@@ -92,7 +87,7 @@ private:
     OpBuilder builder(use);
     Location loc = use.getLoc();
     Value barrier = captured(use, memory);
-    bool isWait = use.getIntrin().contains(".sync.");
+    bool isWait = namedBarrierOf(use)->isWait;
     Value phase = isWait ? phaseOf(builder, loc, barrier) : Value();
     // All threads have read the phase, and what they did before is what the arrival is about.
     ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
@@ -108,37 +103,23 @@ private:
     auto tasks = op->getParentOfType<ttg::WarpSpecializePartitionsOp>();
     if (!tasks)
       return memory;
-    unsigned number = 0;
-    for (Value capture : tasks.getExplicitCaptures()) {
-      if (capture == memory)
-        return taskOf(op)->getArgument(number);
-      ++number;
-    }
-    tasks->insertOperands(number, memory);
-    for (Region &region : tasks.getPartitionRegions())
-      region.addArgument(memory.getType(), memory.getLoc());
-    return taskOf(op)->getArgument(number);
+    OperandRange captures = tasks.getExplicitCaptures();
+    auto known = llvm::find(captures, memory);
+    if (known != captures.end())
+      return taskOf(op)->getArgument(known - captures.begin());
+    addCapture(tasks, memory);
+    return taskOf(op)->getArguments().back();
   }
 
   /// Returns the parity of the phase a barrier is in. PTX ISA, mbarrier.test_wait: true when the
   /// phase of the parity is complete, which is the one before the one the barrier is in.
   static Value phaseOf(OpBuilder &builder, Location loc, Value barrier) {
-    MLIRContext *context = builder.getContext();
-    auto structure = LLVM::LLVMStructType::getLiteral(
-        context, {LLVM::LLVMPointerType::get(context, 3), builder.getI32Type()});
-    Value view = UnrealizedConversionCastOp::create(builder, loc, structure, barrier).getResult(0);
-    Value address = LLVM::ExtractValueOp::create(builder, loc, view, ArrayRef<int64_t>{0});
-    return LLVM::InlineAsmOp::create(
-               builder, loc, builder.getI32Type(), ValueRange{address},
-               StringRef("{ .reg .pred past; "
-                         "mbarrier.test_wait.parity.shared::cta.b64 past, [$1], 0; "
-                         "selp.b32 $0, 1, 0, past; }"),
-               StringRef("=r,r,~{memory}"),
-               /*has_side_effects=*/true, /*is_align_stack=*/false,
-               LLVM::tailcallkind::TailCallKind::None,
-               LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT),
-               /*operand_attrs=*/ArrayAttr())
-        .getResult(0);
+    return buildAsm(builder, loc, builder.getI32Type(), viewOf(builder, loc, barrier).base,
+                    "{ .reg .pred past; "
+                    "mbarrier.test_wait.parity.shared::cta.b64 past, [$1], 0; "
+                    "selp.b32 $0, 1, 0, past; }",
+                    "=r,r,~{memory}")
+        .front();
   }
 };
 

@@ -2,7 +2,6 @@
 #include "tritonext_tlx/IR/Dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -113,6 +112,22 @@ std::optional<int64_t> warpsOf(Operation *op) {
       warps = attr.getInt();
   });
   return warps;
+}
+
+std::optional<NamedBarrier> namedBarrierOf(LLVM::CallIntrinsicOp op) {
+  if (!op.getIntrin().starts_with("llvm.nvvm.barrier.cta."))
+    return std::nullopt;
+  NamedBarrier barrier{constantOf(op.getArgs()[0]), std::nullopt,
+                       op.getIntrin().contains(".sync.")};
+  if (op.getArgs().size() > 1)
+    barrier.threads = constantOf(op.getArgs()[1]);
+  return barrier;
+}
+
+void addCapture(ttg::WarpSpecializePartitionsOp tasks, Value value) {
+  tasks.getExplicitCapturesMutable().append(value);
+  for (Region &region : tasks.getPartitionRegions())
+    region.addArgument(value.getType(), value.getLoc());
 }
 
 bool isAlwaysReached(Operation *op) {

@@ -46,6 +46,9 @@ mlir::Value inFirstWarp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Valu
 mlir::Value remoteAddress(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
                           mlir::Value rank);
 
+/// Returns a special register of 32 bits, such as `cluster.ctarank`.
+mlir::Value specialRegister(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name);
+
 /// Builds an instruction with side effects, and returns its results.
 mlir::ResultRange buildAsm(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypeRange results,
                            mlir::ValueRange operands, llvm::StringRef text,

@@ -3,6 +3,7 @@
 #ifndef TRITONEXT_TLX_TRANSFORMS_VIEWS_H
 #define TRITONEXT_TLX_TRANSFORMS_VIEWS_H
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
@@ -49,6 +50,18 @@ mlir::Region *taskOf(mlir::Operation *op);
 /// Returns the warps that run the task `op` is in. Those of the kernel are known in a block of
 /// tasks, and of an op that carries them.
 std::optional<int64_t> warpsOf(mlir::Operation *op);
+
+/// A use of a hardware barrier of the block.
+struct NamedBarrier {
+  std::optional<int64_t> id, threads;
+  bool isWait;
+};
+
+/// Returns what `op` does with a named barrier, or none.
+std::optional<NamedBarrier> namedBarrierOf(mlir::LLVM::CallIntrinsicOp op);
+
+/// Lets tasks capture a value, each as its last argument.
+void addCapture(mlir::triton::gpu::WarpSpecializePartitionsOp tasks, mlir::Value value);
 
 /// Returns whether a loop is around `op`.
 bool isInLoop(mlir::Operation *op);
