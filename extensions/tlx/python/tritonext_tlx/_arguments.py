@@ -7,7 +7,7 @@ from typing import Any
 import triton.language as tl
 from triton.language.core import base_value
 
-from .definition import constant, integer, refuse, scalar
+from .definition import constant, integer, refuse, scalar, shown
 
 __all__ = ["bounded", "broadcast", "choice", "coordinates", "masked", "number", "predicate", "unsupported"]
 
@@ -32,11 +32,9 @@ def choice(name: str, argument: str, value: Any, allowed: tuple) -> Any:
         UserError: It is another one, or no constant.
     """
     found = constant(value)
-    run_time = isinstance(found, base_value)
-    if run_time or found not in allowed:
-        shown = f"a value of type {found.type}" if run_time else repr(found)
+    if isinstance(found, base_value) or found not in allowed:
         raise refuse(
-            name, "an argument has no such value", argument, expected=", ".join(map(repr, allowed)), found=shown
+            name, "an argument has no such value", argument, expected=", ".join(map(repr, allowed)), found=shown(found)
         )
     return found
 
@@ -62,7 +60,7 @@ def number(name: str, argument: str, value: Any, semantic: Any) -> tl.tensor:
     """
     given = constant(value)
     if not isinstance(given, tl.tensor | bool | int | float):
-        found = f"a value of type {given.type}" if isinstance(given, base_value) else repr(given)
+        found = shown(given)
         raise refuse(name, "an argument is no number", argument, expected="a number or a tensor", found=found)
     return semantic.to_tensor(given)
 
@@ -116,7 +114,7 @@ def coordinates(name: str, value: Any, rank: int, semantic: Any) -> list[Any]:
     """
     given = constant(value)
     if not isinstance(given, tuple | list | tl.tuple):
-        found = f"a value of type {given.type}" if isinstance(given, base_value) else repr(given)
+        found = shown(given)
         raise refuse(name, "an argument is not a tuple of offsets", "offsets", expected="such as [0, 0]", found=found)
     values = list(given)
     if len(values) != rank:

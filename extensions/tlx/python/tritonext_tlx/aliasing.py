@@ -13,7 +13,7 @@ from tritonext.errors import UserError
 
 from . import tmem
 from ._arguments import choice
-from .definition import ALL, BLACKWELL, constant, integer, op, refuse, target_of
+from .definition import ALL, BLACKWELL, constant, integer, op, refuse, shown, target_of
 from .types import alignment_of, buffered_tensor_type, require_buffer, storage_kind
 
 __all__ = [
@@ -139,7 +139,7 @@ class alias_spec(base_value):
         name = "storage_alias_spec.set_buffer_overlap"
         group = constant(overlap_def)
         if not isinstance(group, group_of_buffers):
-            found = f"a value of type {group.type}" if isinstance(group, base_value) else repr(group)
+            found = shown(group)
             raise refuse(name, "an argument is not a group", "overlap_def", expected="a tlx.reuse_group", found=found)
         builder = _semantic.builder
         placements = place(

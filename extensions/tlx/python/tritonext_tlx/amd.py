@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import triton.language as tl
-from triton.language.core import base_value
 
 from tritonext.language import typed_builder
 
 from ._arguments import bounded, broadcast, choice, masked, number
-from .definition import AMD, AMD_ASYNC, constant, op, refuse, target_of, tensor
+from .definition import AMD, AMD_ASYNC, constant, op, refuse, shown, target_of, tensor
 from .types import async_token, buffered_tensor, require_buffer
 
 __all__ = ["buffer_atomic_add", "buffer_load", "buffer_load_to_local", "buffer_store", "warp_pipeline_stage"]
@@ -26,7 +25,7 @@ def _place(name: str, ptr: Any, offsets: Any, mask: Any, semantic: Any) -> tuple
         UserError: An argument is of the wrong kind.
     """
     if not isinstance(ptr, tl.tensor) or ptr.type.is_block() or not ptr.dtype.is_ptr():
-        found = f"a value of type {ptr.type}" if isinstance(ptr, base_value) else repr(constant(ptr))
+        found = shown(ptr)
         raise refuse(name, "an argument is not a pointer", "ptr", expected="one pointer", found=found)
     places = tensor(name, "offsets", offsets)
     if places.dtype not in (tl.int32, tl.uint32):

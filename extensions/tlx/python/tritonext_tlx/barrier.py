@@ -11,7 +11,7 @@ from tritonext.language import typed_builder
 
 from ._arguments import bounded, choice, predicate
 from .cluster import launched_blocks, remote_rank, spread_over
-from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, target_of
+from .definition import ALL, NVIDIA, NVIDIA_TMA, constant, op, refuse, scalar, shown, target_of
 from .types import remote_value
 
 __all__ = [
@@ -139,7 +139,7 @@ def require_barrier(name: str, argument: str, value: Any) -> mbarrier:
         UserError: It is none, or an array of them.
     """
     if not isinstance(value, mbarrier):
-        found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(constant(value))
+        found = shown(value)
         raise refuse(name, "an argument is not a barrier", argument, expected="a barrier", found=found)
     if value.type.num:
         hint = "choose one, as in barriers[0]"

@@ -22,7 +22,7 @@ from .barrier import (
     name_parts,
 )
 from .cluster import cluster_cta_rank, launched_shape
-from .definition import BLACKWELL, constant, op, refuse, scalar
+from .definition import BLACKWELL, constant, op, refuse, scalar, shown
 
 __all__ = ["CLCPipelineContext", "CLCPipelineContextType", "clc_consumer", "clc_create_context", "clc_producer"]
 
@@ -132,7 +132,7 @@ def _stage(name: str, context: Any, k: Any, semantic: Any) -> tuple[mbarrier, mb
         UserError: There is no context, or no such stage.
     """
     if not isinstance(context, CLCPipelineContext):
-        found = f"a value of type {context.type}" if isinstance(context, base_value) else repr(constant(context))
+        found = shown(context)
         expected = "what tlx.clc_create_context returned"
         raise refuse(name, "an argument is no context", "context", expected=expected, found=found)
     number = constant(k)

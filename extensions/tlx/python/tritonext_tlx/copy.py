@@ -13,7 +13,20 @@ from tritonext.language import typed_builder
 
 from ._arguments import bounded, broadcast, choice, masked, number, unsupported
 from .barrier import require_barrier
-from .definition import AMD, ASYNC_COPY, NVIDIA, NVIDIA_TMA, constant, integer, op, refuse, scalar, target_of, tensor
+from .definition import (
+    AMD,
+    ASYNC_COPY,
+    NVIDIA,
+    NVIDIA_TMA,
+    constant,
+    integer,
+    op,
+    refuse,
+    scalar,
+    shown,
+    target_of,
+    tensor,
+)
 from .types import async_token, buffered_tensor, require_buffer
 
 __all__ = ["async_load", "async_load_commit_group", "async_load_wait_group", "async_store", "prefetch"]
@@ -150,7 +163,7 @@ def _bulk(
         UserError: The buffer is not plain, the types differ, or the size is none of such a copy.
     """
     if not isinstance(pointer, tl.tensor) or not pointer.type.is_ptr():
-        found = f"a value of type {pointer.type}" if isinstance(pointer, tl.core.base_value) else repr(pointer)
+        found = shown(pointer)
         raise refuse(name, "an argument is not one pointer", source, expected="a scalar pointer", found=found)
     if pointer.dtype.element_ty != kind.element_ty:
         raise refuse(

@@ -34,6 +34,7 @@ __all__ = [
     "op",
     "refuse",
     "scalar",
+    "shown",
     "supported_ops",
     "target_of",
     "tensor",
@@ -131,7 +132,7 @@ def _check_arguments(
             continue
         value = constant(given[argument])
         if isinstance(value, tl.core.base_value) or value != signature.parameters[argument].default:
-            found = f"a value of type {value.type}" if isinstance(value, tl.core.base_value) else repr(value)
+            found = shown(value)
             raise refuse(
                 name,
                 "the target lacks this argument",
@@ -175,6 +176,11 @@ def target_of(semantic: Any) -> str:
 def refuse(name: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
     """Return the error to raise about an op or one of its arguments."""
     return UserError(message, where=f"tlx.{name}" + (f", argument {argument}" if argument else ""), **fields)
+
+
+def shown(value: Any) -> str:
+    """Return how an error shows what it was given: a value of run time by its type, others as they are."""
+    return f"a value of type {value.type}" if isinstance(value, tl.core.base_value) else repr(value)
 
 
 def constant(value: Any) -> Any:
@@ -253,6 +259,4 @@ def tensor(name: str, argument: str, value: Any) -> tl.tensor:
 
 
 def _describe(value: Any) -> str:
-    if isinstance(value, tl.core.base_value):
-        return f"a value of type {value.type}"
-    return f"{value!r} of type {type(value).__name__}"
+    return shown(value) if isinstance(value, tl.core.base_value) else f"{value!r} of type {type(value).__name__}"

@@ -20,7 +20,7 @@ from tritonext.language import typed_builder
 from ._arguments import bounded, choice, coordinates, predicate
 from .barrier import require_barrier
 from .cluster import remote_blocks, remote_rank
-from .definition import BLACKWELL, NVIDIA_TMA, constant, integers, op, refuse, scalar
+from .definition import BLACKWELL, NVIDIA_TMA, constant, integers, op, refuse, scalar, shown
 from .types import buffered_tensor, require_buffer
 
 __all__ = [
@@ -41,7 +41,7 @@ _REDUCTION = {"": -1, "add": 1, "min": 2, "max": 3, "and": 6, "or": 7, "xor": 8}
 
 def _descriptor(name: str, desc: Any) -> None:
     if not isinstance(desc, tensor_descriptor_base):
-        found = f"a value of type {desc.type}" if isinstance(desc, base_value) else repr(constant(desc))
+        found = shown(desc)
         raise refuse(name, "an argument is not a descriptor", "desc", expected="a tensor descriptor", found=found)
 
 
@@ -311,7 +311,7 @@ class tensor_descriptor_ptr(base_value):
 
 def _slot(name: str, value: Any) -> tensor_descriptor_ptr:
     if not isinstance(value, tensor_descriptor_ptr):
-        found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(constant(value))
+        found = shown(value)
         raise refuse(
             name,
             "an argument is no memory of a descriptor",

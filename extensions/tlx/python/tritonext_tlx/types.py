@@ -13,7 +13,7 @@ from triton.language.core import base_type, base_value, builtin
 
 from tritonext.errors import UserError
 
-from .definition import refuse
+from .definition import refuse, shown
 
 __all__ = [
     "alignment_of",
@@ -317,7 +317,7 @@ def require_buffer(
         UserError: It is none of that kind.
     """
     if not isinstance(value, buffered_tensor):
-        found = f"a value of type {value.type}" if isinstance(value, base_value) else repr(value)
+        found = shown(value)
         raise refuse(name, "an argument is not a buffer", argument, expected="a buffer of tlx.local_alloc", found=found)
     if storage not in (None, value.type.storage):
         expected = f"a buffer of tlx.local_alloc in {storage}"
