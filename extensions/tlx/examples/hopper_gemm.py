@@ -150,27 +150,59 @@ def halves(x):
 
 
 @triton.jit
-def copy_half(
-    desc, tile, half, row, column, full, first, second, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr
+def copy_blocks(
+    desc, tile, row, column, bar, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr, BLOCKS: tl.constexpr
 ):
-    """Start the copy of a half of a tile, cut along an axis, to two blocks of the cluster."""
-    if half == 0:
-        part = tlx.local_slice(tile, [0, 0], [ROWS, COLUMNS])
-    else:
-        part = tlx.local_slice(tile, [ROWS * (1 - AXIS), COLUMNS * AXIS], [ROWS, COLUMNS])
-    at = [row + half * (ROWS * (1 - AXIS)), column + half * (COLUMNS * AXIS)]
-    tlx.async_descriptor_load(desc, part, at, full, multicast_targets=(first, second))
+    """Start the copy of a tile that is one block of its descriptor, or two along an axis."""
+    for block in tl.static_range(BLOCKS):
+        part = tlx.local_slice(tile, [block * ROWS * (1 - AXIS), block * COLUMNS * AXIS], [ROWS, COLUMNS])
+        at = [row + block * ROWS * (1 - AXIS), column + block * COLUMNS * AXIS]
+        tlx.async_descriptor_load(desc, part, at, bar)
 
 
 @triton.jit
 def copy(
+    a, b, a_tiles, b_tiles, full, slot, row, column, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    PARTS: tl.constexpr, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr, TRANS_B: tl.constexpr,
+):  # fmt: skip
+    """Start the copies of a tile of A, which is in PARTS parts, and of B."""
+    ROWS: tl.constexpr = BM // PARTS
+    BLOCKS: tl.constexpr = CLUSTER_N if PARTS == 1 else 1
+    bar = full[slot]
+    tlx.barrier_expect_bytes(bar, (BM + BN) * BK * tlx.size_of(tlx.dtype_of(a)))
+    for part in tl.static_range(PARTS):
+        tile = a_tiles[slot * PARTS + part]
+        copy_blocks(a, tile, row + part * ROWS, k, bar, ROWS // BLOCKS, BK, 0, BLOCKS)
+    if TRANS_B:
+        copy_blocks(b, b_tiles[slot], column, k, bar, BN // CLUSTER_M, BK, 0, CLUSTER_M)
+    else:
+        copy_blocks(b, b_tiles[slot], k, column, bar, BK, BN // CLUSTER_M, 1, CLUSTER_M)
+
+
+@triton.jit
+def copy_half(
+    desc, tile, half, row, column, bar, first, second, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr
+):
+    """Start the copy of a half of a tile, cut along an axis, to two blocks of the cluster."""
+    DOWN: tl.constexpr = ROWS * (1 - AXIS)
+    ACROSS: tl.constexpr = COLUMNS * AXIS
+    if half == 0:
+        part = tlx.local_slice(tile, [0, 0], [ROWS, COLUMNS])
+    else:
+        part = tlx.local_slice(tile, [DOWN, ACROSS], [ROWS, COLUMNS])
+    at = [row + half * DOWN, column + half * ACROSS]
+    tlx.async_descriptor_load(desc, part, at, bar, multicast_targets=(first, second))
+
+
+@triton.jit
+def copy_shared(
     a, b, a_tiles, b_tiles, full, slot, row, column, k, down, across, BM: tl.constexpr, BN: tl.constexpr,
     BK: tl.constexpr, PARTS: tl.constexpr, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr, TRANS_B: tl.constexpr,
 ):  # fmt: skip
-    """Start the copies of a tile of A, which is in PARTS parts, and of B: of this block's half, where two share it."""
+    """Do what :func:`copy` does, but of what two blocks of the cluster share start a half, for both."""
     ROWS: tl.constexpr = BM // PARTS
     bar = full[slot]
-    # With what another block copies here.
+    # With what the other block copies here.
     tlx.barrier_expect_bytes(bar, (BM + BN) * BK * tlx.size_of(tlx.dtype_of(a)))
     if CLUSTER_N == 1:
         for part in tl.static_range(PARTS):
@@ -199,7 +231,7 @@ def fill(
     STAGES: tl.constexpr, PARTS: tl.constexpr, SPLIT: tl.constexpr, CLUSTER_M: tl.constexpr, CLUSTER_N: tl.constexpr,
     TRANS_B: tl.constexpr,
 ):  # fmt: skip
-    """Start the first copies, as many as the ring has slots."""
+    """Start the first copies, as many as the ring has slots. Other blocks of the cluster may not have started yet."""
     work, _, down, across = place(CLUSTER_M, CLUSTER_N)
     if work < works(M, N, BM * CLUSTER_M, BN * CLUSTER_N, SPLIT):
         row, column = corner(work, M, N, down, across, BM, BN, GROUP_M, SPLIT, CLUSTER_M, CLUSTER_N)
@@ -207,7 +239,7 @@ def fill(
         first = work % SPLIT * steps * BK
         for step in range(min(steps, STAGES)):
             copy(
-                a, b, a_tiles, b_tiles, full, step, row, column, first + step * BK, down, across,
+                a, b, a_tiles, b_tiles, full, step, row, column, first + step * BK,
                 BM, BN, BK, PARTS, CLUSTER_M, CLUSTER_N, TRANS_B,
             )  # fmt: skip
 
@@ -248,10 +280,16 @@ def produce(
                 slot, phase = tlx.get_bufidx_phase(step, STAGES)
                 # In a first round slots are empty: the phase before the first counts as complete.
                 tlx.barrier_wait(empty[slot], phase ^ 1)
-                copy(
-                    a, b, a_tiles, b_tiles, full, slot, row, column, k, down, across,
-                    BM, BN, BK, PARTS, CLUSTER_M, CLUSTER_N, TRANS_B,
-                )  # fmt: skip
+                if CLUSTER_M * CLUSTER_N == 1:
+                    copy(
+                        a, b, a_tiles, b_tiles, full, slot, row, column, k,
+                        BM, BN, BK, PARTS, CLUSTER_M, CLUSTER_N, TRANS_B,
+                    )  # fmt: skip
+                else:
+                    copy_shared(
+                        a, b, a_tiles, b_tiles, full, slot, row, column, k, down, across,
+                        BM, BN, BK, PARTS, CLUSTER_M, CLUSTER_N, TRANS_B,
+                    )  # fmt: skip
             step += 1
     if CLUSTER_M * CLUSTER_N > 1:
         # The other block accesses this one until it has released all of its slots.
@@ -288,12 +326,20 @@ def accumulate(
     CLUSTER_N: tl.constexpr = 1,
     down=0,
     across=0,
+    following=None,
 ):
-    """Add up the products of the next ``steps`` slots; return the sum, which the last may still write, and the step."""
+    """Add up the products of the next ``steps`` slots; return the sum, which the last may still write, and the step.
+
+    ``following`` is the barrier of the consumer that multiplies next, who may start when the last slot is there: its
+    first product then follows the last one without a gap.
+    """
     acc = tl.zeros((ROWS, BN), tl.float32)
     for k in range(steps):
         slot, phase = tlx.get_bufidx_phase(step, STAGES)
         tlx.barrier_wait(full[slot], phase)
+        if following is not None:  # noqa: SIM102 (a constant and a value)
+            if k == steps - 1:
+                tlx.barrier_arrive(following)
         b_tile = tlx.local_trans(b_tiles[slot]) if TRANS_B else b_tiles[slot]
         acc = tlx.async_dot(a_tiles[slot * PARTS + PART], b_tile, acc)
         # The product before this one has ended, so its slot may be filled.
@@ -439,6 +485,7 @@ def consume(
         # so the phase stays the first.
         if start < total and steps > SKEW:
             tlx.barrier_wait(full[SKEW], 0)
+    following = turn[(GROUP + 1) % GROUPS] if PINGPONG else None
     for work in range(start, total, stride):
         if PINGPONG:
             # The slots of the piece before have been waited for when its consumer hands over. A wait tells apart the
@@ -446,10 +493,10 @@ def consume(
             tlx.barrier_wait(turn[GROUP], (work // stride & 1) ^ (1 if GROUP == 0 else 0))
         acc, step = accumulate(
             a_tiles, b_tiles, full, empty, step, steps, ROWS, BN, STAGES, PARTS, PART, TRANS_B,
-            CLUSTER_M, CLUSTER_N, down, across,
+            CLUSTER_M, CLUSTER_N, down, across, following,
         )  # fmt: skip
-        if PINGPONG:
-            tlx.barrier_arrive(turn[(GROUP + 1) % GROUPS])
+        if PINGPONG and steps == 0:
+            tlx.barrier_arrive(following)
         row, column = corner(work, M, N, down, across, BM, BN, GROUP_M, SPLIT, CLUSTER_M, CLUSTER_N)
         row += PART * ROWS
         acc = tlx.async_dot_wait(0, acc)
@@ -517,18 +564,18 @@ def gemm(
     tlx.prefetch(b, tensormap=True)
     a_tiles = tlx.local_alloc((ROWS, BK), tlx.dtype_of(a), STAGES * PARTS)
     b_tiles = tlx.local_alloc((BN, BK) if TRANS_B else (BK, BN), tlx.dtype_of(b), STAGES)
-    staging = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
-    if GROUPS == 2:
-        staging_2 = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
     full = tlx.alloc_barriers(STAGES)
-    empty = tlx.alloc_barriers(STAGES, arrive_count=PARTS * (CLUSTER_M + CLUSTER_N - 1))
-    turn = tlx.alloc_barriers(GROUPS)
-
     # Not by a task: tasks start later.
     fill(
         a, b, a_tiles, b_tiles, full, M, N, K,
         BM, BN, BK, GROUP_M, STAGES, PARTS, SPLIT, CLUSTER_M, CLUSTER_N, TRANS_B,
     )  # fmt: skip
+    staging = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
+    if GROUPS == 2:
+        staging_2 = tlx.local_alloc((ROWS, BN // SUBTILE), tlx.dtype_of(c), STAGING)
+    empty = tlx.alloc_barriers(STAGES, arrive_count=PARTS * (CLUSTER_M + CLUSTER_N - 1))
+    turn = tlx.alloc_barriers(GROUPS)
+
     with tlx.async_tasks(no_ending_cluster_sync=CLUSTER_M * CLUSTER_N > 1):
         with tlx.async_task("default"):
             if PRODUCER_WARPS == 4:
