@@ -1,0 +1,23 @@
+//===- Builders.h - Ops of the dialect for Python ---------------*- C++ -*-===//
+//
+// Python passes values only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TRITONEXT_SPARSITY_IR_BUILDERS_H
+#define TRITONEXT_SPARSITY_IR_BUILDERS_H
+
+#include "mlir/IR/Value.h"
+
+#include <vector>
+
+class TritonOpBuilder;
+
+namespace tritonext::sparsity {
+
+/// Builds `sparsity.dot` of values, meta, b and acc into `values[0]`.
+void buildDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+} // namespace tritonext::sparsity
+
+#endif // TRITONEXT_SPARSITY_IR_BUILDERS_H

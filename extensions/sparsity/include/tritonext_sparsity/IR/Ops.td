@@ -1,0 +1,62 @@
+#ifndef TRITONEXT_SPARSITY_IR_OPS_TD
+#define TRITONEXT_SPARSITY_IR_OPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "triton/Dialect/Triton/IR/TritonOpInterfaces.td"
+include "triton/Dialect/Triton/IR/TritonTypes.td"
+include "triton/Dialect/TritonGPU/IR/TritonGPUTypes.td"
+include "tritonext_sparsity/IR/Dialect.td"
+
+// Stock passes take the third operand of a dot for its accumulator, and pipeline loads of all others.
+class Sparsity_Product<string mnemonic, list<Trait> traits> : Op<Sparsity_Dialect, mnemonic, traits # [
+  AllTypesMatch<["acc", "d"]>,
+  DeclareOpInterfaceMethods<DotOpInterface, ["getA", "verifyDims", "verifyOutputDims"]>
+]> {
+  let hasVerifier = 1;
+}
+
+def Sparsity_DotOp : Sparsity_Product<"dot", [Pure]> {
+  let summary = "product of a 2:4 sparse matrix and a dense one";
+  let description = [{
+    `d = expand(values, meta) * b + acc`, of `values` [M, K/2], `b` [K, N] and `acc` [M, N].
+
+    Before `sparsity-accelerate-dots` the tensors have any layouts. Behind it they have those that the instruction of the
+    target reads: `acc` of the MMA, `values` and `b` of its operands, and `meta` the one that `metadataLayout` in
+    `tritonext_sparsity/IR/Layouts.h` returns.
+  }];
+  let arguments = (ins TT_FpIntTensor:$values, TT_FpIntTensor:$b, TT_FpIntTensor:$acc, TT_IntTensor:$meta);
+  let results = (outs TT_FpIntTensor:$d);
+  let assemblyFormat = [{
+    $values `,` $meta `,` $b `,` $acc attr-dict `:` type($values) `,` type($meta) `*` type($b) `->` type($d)
+  }];
+}
+
+def Sparsity_WarpGroupDotOp : Sparsity_Product<"warp_group_dot", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "product of a 2:4 sparse matrix and a dense one by warp groups";
+  let description = [{
+    `d = expand(values, meta) * b + acc`, where `acc` counts as zero when `useC` is given and false. `values` are in
+    shared memory or in registers, `b` is in shared memory.
+
+    With `isAsync` nobody may read `d`, or write the memory of `values` and `b`, before a `ttng.warp_group_dot_wait` has
+    covered the op.
+
+    Source: PTX ISA, wgmma.mma_async.sp.
+  }];
+  let arguments = (ins
+    AnyTypeOf<[TT_FpIntTensor, TTG_MemDescType]>:$values,
+    TTG_MemDescType:$b,
+    TT_FpIntTensor:$acc,
+    TT_IntTensor:$meta,
+    Optional<I1>:$useC,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc,
+    UnitAttr:$isAsync
+  );
+  let results = (outs TT_FpIntTensor:$d);
+  let assemblyFormat = [{
+    $values `,` $meta `,` $b `,` $acc (`if` $useC^)? attr-dict
+    `:` qualified(type($values)) `,` type($meta) `*` qualified(type($b)) `->` type($d)
+  }];
+}
+
+#endif // TRITONEXT_SPARSITY_IR_OPS_TD

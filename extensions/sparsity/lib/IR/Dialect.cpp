@@ -1,0 +1,36 @@
+#include "tritonext_sparsity/IR/Dialect.h"
+#include "tritonext_sparsity/IR/Builders.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
+#include "python/src/ir.h"
+
+using namespace mlir;
+
+#include "tritonext_sparsity/IR/Dialect.cpp.inc"
+
+namespace {
+
+/// Without it no function that uses an op of the dialect would be inlined.
+struct SparsityInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
+};
+
+} // namespace
+
+void tritonext::sparsity::SparsityDialect::initialize() {
+  addInterfaces<SparsityInlinerInterface>();
+  addOperations<
+#define GET_OP_LIST
+#include "tritonext_sparsity/IR/Ops.cpp.inc"
+      >();
+}
+
+void tritonext::sparsity::buildDot(TritonOpBuilder &builder, std::vector<Value> &values) {
+  if (values.size() != 5)
+    return;
+  values[0] =
+      builder.create<DotOp>(values[4].getType(), values[1], values[3], values[4], values[2]);
+}
