@@ -249,10 +249,7 @@ def prepare(specs: Iterable[str | Pipeline], function: str) -> tuple[Pipeline, .
     result: tuple[Pipeline, ...] = ()
     for spec in specs:
         if isinstance(spec, str):
-            from . import registry
-
-            identifier, options = parse_spec(spec)
-            spec = registry.extension(identifier).pipeline(**options)
+            spec = _described(spec)
         elif not isinstance(spec, Pipeline):
             raise PipelineError(
                 f"{function} takes extension ids and pipelines",
@@ -266,6 +263,17 @@ def prepare(specs: Iterable[str | Pipeline], function: str) -> tuple[Pipeline, .
 
     pipeline.install()
     return result
+
+
+# A loop may enter a region around each launch, and to look for extensions takes milliseconds. An extension that was found
+# is loaded, and stays so.
+@functools.cache
+def _described(spec: str) -> Pipeline:
+    """Return the pipeline that an extension id with options describes, always the same one."""
+    from . import registry
+
+    identifier, options = parse_spec(spec)
+    return registry.extension(identifier).pipeline(**options)
 
 
 class use:

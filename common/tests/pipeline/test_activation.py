@@ -378,6 +378,14 @@ def test_descriptions():
     assert activation.parse_spec("warpspec:option=value:other=a=b") == ("warpspec", {"option": "value", "other": "a=b"})
 
 
+def test_described_extension_is_looked_for_once(probe, monkeypatch):
+    with tritonext.use("probe:mark=once"):
+        (first,) = tritonext.active()
+    monkeypatch.setattr("tritonext.registry.scan", pytest.fail)
+    with tritonext.use("probe:mark=once"):
+        assert tritonext.active() == (first,)
+
+
 @pytest.mark.parametrize("text", ["", ":a=b", "layout:", "layout:a", "layout:=b", "lay out", "layout;x"])
 def test_malformed_description(text):
     with pytest.raises(OptionError, match="the description of a pipeline is malformed"):

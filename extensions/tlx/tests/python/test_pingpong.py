@@ -94,39 +94,40 @@ def attend(
 
 @triton.jit
 def multiply(a, b, out, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr):
-    """A persistent product whose two consumers compute tiles of their own, by one ring."""
-    a_tiles = tlx.local_alloc((BM, BK), tl.float16, STAGES)
-    b_tiles = tlx.local_alloc((BK, BN), tl.float16, STAGES)
-    full = tlx.alloc_barriers(STAGES)
-    empty = tlx.alloc_barriers(STAGES)
+    """A persistent product whose two consumers compute tiles of their own, each by a ring of its own."""
+    a_tiles = tlx.local_alloc((BM, BK), tl.float16, 2 * STAGES)
+    b_tiles = tlx.local_alloc((BK, BN), tl.float16, 2 * STAGES)
+    full = tlx.alloc_barriers(2 * STAGES)
+    empty = tlx.alloc_barriers(2 * STAGES)
     columns = tl.cdiv(N, BN)
     tiles = tl.cdiv(M, BM) * columns
     steps = tl.cdiv(K, BK)
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            count = 0
+            number = 0
             for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
                 for step in range(steps):
-                    slot, phase = tlx.get_bufidx_phase(count, STAGES)
+                    slot, phase = tlx.get_bufidx_phase(number // 2 * steps + step, STAGES)
+                    slot += number % 2 * STAGES
                     tlx.barrier_wait(empty[slot], phase ^ 1)
                     tlx.barrier_expect_bytes(full[slot], (BM + BN) * BK * 2)
                     tlx.async_descriptor_load(a, a_tiles[slot], [tile // columns * BM, step * BK], full[slot])
                     tlx.async_descriptor_load(b, b_tiles[slot], [step * BK, tile % columns * BN], full[slot])
-                    count += 1
+                number += 1
         with tlx.async_task(num_warps=4, num_regs=240, replicate=2):
             part: tl.constexpr = tlx.async_task_replica_id()
             stride = tl.num_programs(0)
-            count = part * steps
+            count = 0
             for tile in range(tl.program_id(0) + part * stride, tiles, 2 * stride):
                 acc = tl.zeros((BM, BN), tl.float32)
                 for _ in range(steps):
                     slot, phase = tlx.get_bufidx_phase(count, STAGES)
+                    slot += part * STAGES
                     tlx.barrier_wait(full[slot], phase)
                     acc = tlx.async_dot(a_tiles[slot], b_tiles[slot], acc)
                     acc = tlx.async_dot_wait(0, acc)
                     tlx.barrier_arrive(empty[slot])
                     count += 1
-                count += steps
                 rows = tile // columns * BM + tl.arange(0, BM)
                 at = rows[:, None] * N + tile % columns * BN + tl.arange(0, BN)[None, :]
                 tl.store(out + at, acc.to(tl.float16))
@@ -250,3 +251,17 @@ def test_a_simulation_does_not_depend_on_turns(option, unequal, seed):
         weights = np.exp2(q[mine].astype(np.float64) @ k[:seen].T.astype(np.float64) * 0.18)
         reference = weights @ v[:seen].astype(np.float64) / weights.sum(1, keepdims=True)
         np.testing.assert_allclose(out[mine], reference, atol=4e-3)
+
+
+@pytest.mark.parametrize("option", ["tlx", "tlx:pingpong=true"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_simulated_product_does_not_depend_on_turns(option, seed):
+    generator = np.random.default_rng(seed)
+    m, n, k = 192, 384, 320
+    a = generator.standard_normal((m, k)).astype(np.float16)
+    b = generator.standard_normal((k, n)).astype(np.float16)
+    out = np.full((m, n), np.nan, np.float16)
+    described = tlx.simulator.Descriptor(a, [64, 64]), tlx.simulator.Descriptor(b, [64, 128])
+    with tritonext.use(option):
+        tlx.simulate(multiply, (2,), *described, out, m, n, k, BM=64, BN=128, BK=64, STAGES=2, seed=seed)
+    np.testing.assert_allclose(out, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-3, atol=2e-3 * k**0.5)
