@@ -265,8 +265,8 @@ def prepare(specs: Iterable[str | Pipeline], function: str) -> tuple[Pipeline, .
     return result
 
 
-# A loop may enter a region around each launch, and to look for extensions takes milliseconds. An extension that was found
-# is loaded, and stays so.
+# A loop may enter a region around each launch, and to look for extensions takes milliseconds. One that was found is
+# loaded and stays so.
 @functools.cache
 def _described(spec: str) -> Pipeline:
     """Return the pipeline that an extension id with options describes, always the same one."""

@@ -104,8 +104,10 @@ def multiply(a, b, out, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
     steps = tl.cdiv(K, BK)
     with tlx.async_tasks():
         with tlx.async_task("default"):
-            number = 0
-            for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+            first = tl.program_id(0)
+            stride = tl.num_programs(0)
+            for tile in range(first, tiles, stride):
+                number = (tile - first) // stride
                 for step in range(steps):
                     slot, phase = tlx.get_bufidx_phase(number // 2 * steps + step, STAGES)
                     slot += number % 2 * STAGES
@@ -113,7 +115,6 @@ def multiply(a, b, out, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
                     tlx.barrier_expect_bytes(full[slot], (BM + BN) * BK * 2)
                     tlx.async_descriptor_load(a, a_tiles[slot], [tile // columns * BM, step * BK], full[slot])
                     tlx.async_descriptor_load(b, b_tiles[slot], [step * BK, tile % columns * BN], full[slot])
-                number += 1
         with tlx.async_task(num_warps=4, num_regs=240, replicate=2):
             part: tl.constexpr = tlx.async_task_replica_id()
             stride = tl.num_programs(0)
@@ -242,9 +243,7 @@ def test_a_simulation_does_not_depend_on_turns(option, unequal, seed):
     tile = [64, 64]
     described = [tlx.simulator.Descriptor(array, tile) for array in (q, k, v)]
     with tritonext.use(option):
-        tlx.simulate(
-            attend, (2, 1), *described, out, 0.18, 5, BM=64, BN=64, D=64, STAGES=2, UNEQUAL=unequal, seed=seed
-        )
+        tlx.simulate(attend, (2, 1), *described, out, 0.18, 5, BM=64, BN=64, D=64, STAGES=2, UNEQUAL=unequal, seed=seed)
     for part in range(4):
         seen = keys - 64 * unequal * (part % 2)
         mine = slice(part * 64, part * 64 + 64)
