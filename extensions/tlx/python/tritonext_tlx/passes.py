@@ -26,8 +26,9 @@ def pipeline(wait_limit: Any = None, pingpong: Any = False) -> Pipeline:
             reported with its task, line and barrier, and ends the kernel; see :func:`tritonext_tlx.watch`. None waits
             forever, as hardware does, and compiles to the same code as ever.
         pingpong: Whether two tasks that multiply take turns with the tensor cores of Hopper, so that one computes while
-            the other multiplies. It is worth a measurement where they do not take turns by barriers of their own; it has
-            gained nothing yet (README.md). Results are the same, and a kernel without two such tasks compiles to the same code.
+            the other multiplies. It is worth a measurement where they do not take turns by barriers of their own,
+            and has gained nothing yet (README.md). Results are the same, and a kernel without two such tasks compiles
+            to the same code.
 
     Raises:
         OptionError: The limit is no such number, or ``pingpong`` neither true nor false.
