@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import triton.language as tl
+
 from ._triton import ops, scopes, typed
 
-__all__ = ["builtin", "op_name", "scope", "typed_builder"]
+__all__ = ["builtin", "constant", "op_name", "scope", "shown", "target_of", "typed_builder"]
 
 
 def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
@@ -81,3 +83,23 @@ def typed_builder(_semantic: Any) -> Any:
         InternalError: The installed Triton lacks what this is made of.
     """
     return typed.typed_builder(_semantic)
+
+
+def target_of(_semantic: Any) -> str:
+    """Return the target a kernel is compiled for, such as ``cuda:90``.
+
+    Args:
+        _semantic: The ``_semantic`` the op was called with.
+    """
+    options = _semantic.builder.options
+    return f"{options.backend_name}:{str(options.arch).removeprefix('sm')}"
+
+
+def constant(value: Any) -> Any:
+    """Return the value of a constant, whether wrapped in ``tl.constexpr`` or not; anything else as it is."""
+    return value.value if isinstance(value, tl.constexpr) else value
+
+
+def shown(value: Any) -> str:
+    """Return how an error shows what it was given: a value of run time by its type, others as they are."""
+    return f"a value of type {value.type}" if isinstance(value, tl.core.base_value) else repr(value)

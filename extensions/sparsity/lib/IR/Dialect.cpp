@@ -31,6 +31,6 @@ void tritonext::sparsity::SparsityDialect::initialize() {
 void tritonext::sparsity::buildDot(TritonOpBuilder &builder, std::vector<Value> &values) {
   if (values.size() != 5)
     return;
-  values[0] =
-      builder.create<DotOp>(values[4].getType(), values[1], values[3], values[4], values[2]);
+  values[0] = builder.create<DotOp>(values[4].getType(), values[1], values[3], values[4], values[2],
+                                    /*maxNumImpreciseAcc=*/0);
 }

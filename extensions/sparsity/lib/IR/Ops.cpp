@@ -67,6 +67,11 @@ Value DotOp::getA() { return getValues(); }
 bool DotOp::verifyDims() { return true; }
 bool DotOp::verifyOutputDims() { return true; }
 
+// Stock spreads the layout of the result over the loop of the product, as for its own products.
+bool DotOp::getEfficientLayout() {
+  return isa_and_nonnull<ttg::MmaEncodingTrait>(getD().getType().getEncoding());
+}
+
 LogicalResult DotOp::verify() {
   return verifyProduct(*this, getValues().getType(), getMeta().getType(), getB().getType(),
                        getAcc().getType());
@@ -79,6 +84,7 @@ LogicalResult DotOp::verify() {
 Value WarpGroupDotOp::getA() { return getValues(); }
 bool WarpGroupDotOp::verifyDims() { return true; }
 bool WarpGroupDotOp::verifyOutputDims() { return true; }
+bool WarpGroupDotOp::getEfficientLayout() { return true; }
 
 LogicalResult WarpGroupDotOp::verify() {
   auto values = cast<ShapedType>(getValues().getType());

@@ -5,6 +5,8 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 
 import tritonext
 
-__all__: list[str] = []
+from .language import dot_sparse, sparse_dot
+
+__all__ = ["dot_sparse", "sparse_dot"]
 
 tritonext.load("sparsity")

@@ -16,6 +16,7 @@ import triton.language as tl
 
 from tritonext import language
 from tritonext.errors import UserError
+from tritonext.language import constant, shown, target_of
 
 __all__ = [
     "ALL",
@@ -167,25 +168,9 @@ def supported_ops(target: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def target_of(semantic: Any) -> str:
-    """Return the target a kernel is compiled for, such as ``cuda:90``."""
-    options = semantic.builder.options
-    return f"{options.backend_name}:{str(options.arch).removeprefix('sm')}"
-
-
 def refuse(name: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
     """Return the error to raise about an op or one of its arguments."""
     return UserError(message, where=f"tlx.{name}" + (f", argument {argument}" if argument else ""), **fields)
-
-
-def shown(value: Any) -> str:
-    """Return how an error shows what it was given: a value of run time by its type, others as they are."""
-    return f"a value of type {value.type}" if isinstance(value, tl.core.base_value) else repr(value)
-
-
-def constant(value: Any) -> Any:
-    """Return the value of a constant, whether wrapped in ``tl.constexpr`` or not."""
-    return value.value if isinstance(value, tl.constexpr) else value
 
 
 def integer(name: str, argument: str, value: Any, *, least: int | None = None, most: int = 2**31 - 1) -> int:

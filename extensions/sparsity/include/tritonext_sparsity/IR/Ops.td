@@ -11,7 +11,8 @@ include "tritonext_sparsity/IR/Dialect.td"
 // Stock passes take the third operand of a dot for its accumulator, and pipeline loads of all others.
 class Sparsity_Product<string mnemonic, list<Trait> traits> : Op<Sparsity_Dialect, mnemonic, traits # [
   AllTypesMatch<["acc", "d"]>,
-  DeclareOpInterfaceMethods<DotOpInterface, ["getA", "verifyDims", "verifyOutputDims"]>
+  DeclareOpInterfaceMethods<DotOpInterface, ["getA", "verifyDims", "verifyOutputDims"]>,
+  DeclareOpInterfaceMethods<EfficientLayoutOpInterface>
 ]> {
   let hasVerifier = 1;
 }
@@ -19,13 +20,20 @@ class Sparsity_Product<string mnemonic, list<Trait> traits> : Op<Sparsity_Dialec
 def Sparsity_DotOp : Sparsity_Product<"dot", [Pure]> {
   let summary = "product of a 2:4 sparse matrix and a dense one";
   let description = [{
-    `d = expand(values, meta) * b + acc`, of `values` [M, K/2], `b` [K, N] and `acc` [M, N].
+    `d = expand(values, meta) * b + acc`, of `values` [M, K/2], `b` [K, N] and `acc` [M, N]. After `maxNumImpreciseAcc`
+    elements along K sums of 8-bit floats are added to `acc` in full precision, as those of `tt.dot` are.
 
     Before `sparsity-accelerate-dots` the tensors have any layouts. Behind it they have those that the instruction of the
     target reads: `acc` of the MMA, `values` and `b` of its operands, and `meta` the one that `metadataLayout` in
     `tritonext_sparsity/IR/Layouts.h` returns.
   }];
-  let arguments = (ins TT_FpIntTensor:$values, TT_FpIntTensor:$b, TT_FpIntTensor:$acc, TT_IntTensor:$meta);
+  let arguments = (ins
+    TT_FpIntTensor:$values,
+    TT_FpIntTensor:$b,
+    TT_FpIntTensor:$acc,
+    TT_IntTensor:$meta,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+  );
   let results = (outs TT_FpIntTensor:$d);
   let assemblyFormat = [{
     $values `,` $meta `,` $b `,` $acc attr-dict `:` type($values) `,` type($meta) `*` type($b) `->` type($d)

@@ -20,4 +20,28 @@ def RestoreForeignOpsPass : Pass<"sparsity-restore-foreign-ops", "::mlir::Module
   }];
 }
 
+def AccelerateDotsPass : Pass<"sparsity-accelerate-dots", "::mlir::ModuleOp"> {
+  let summary = "Give sparse products the layouts of the tensor cores of the target";
+  let description = [{
+    On cuda:90 a product of whole warp groups, with M a multiple of 64, becomes `sparsity.warp_group_dot`: its values and
+    `b` are put into shared memory. Any other product gets the layouts of `mma.sp`: its operands stay in registers.
+
+    8-bit floats by `mma.sp` are an error where hardware only emulates them, which is everywhere but on cuda:89 and
+    cuda:120.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
+def LowerDotsPass : Pass<"sparsity-lower-dots", "::mlir::ModuleOp"> {
+  let summary = "Turn sparse products of registers into instructions";
+  let description = [{
+    Each `sparsity.dot` becomes `mma.sp::ordered_metadata` instructions on the registers of its operands, which have the
+    layouts that `sparsity-accelerate-dots` chose. A product in other layouts is an error.
+
+    Source: PTX ISA, warp-level matrix instructions for mma.sp.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif // TRITONEXT_SPARSITY_TRANSFORMS_PASSES_TD

@@ -1,0 +1,192 @@
+#include "tritonext/Remarks.h"
+#include "tritonext_sparsity/IR/Layouts.h"
+#include "tritonext_sparsity/Transforms/Passes.h"
+
+#include "triton/Dialect/TritonGPU/Transforms/Utility.h"
+
+#define DEBUG_TYPE "sparsity-accelerate-dots"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::sparsity {
+
+#define GEN_PASS_DEF_ACCELERATEDOTSPASS
+#include "tritonext_sparsity/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Whether hardware multiplies 8-bit floats by mma.sp, rather than converting them to f16 first.
+bool hasWarpFp8(int capability) { return capability == 89 || capability / 10 == 12; }
+
+/// Returns why warp groups do not multiply this, or nothing.
+std::string whyNotWarpGroups(DotOp dot, int capability) {
+  if (capability / 10 != 9)
+    return "the target has no warp-group MMA";
+  if (int numWarps = ttg::lookupNumWarps(dot); numWarps % 4)
+    return (Twine(numWarps) + " warps are no warp groups of 4").str();
+  if (int64_t m = dot.getAcc().getType().getShape()[0]; m % 64)
+    return (Twine(m) + " rows are no multiple of 64").str();
+  return {};
+}
+
+Value convert(OpBuilder &builder, Value value, Attribute layout) {
+  auto type = cast<RankedTensorType>(value.getType()).cloneWithEncoding(layout);
+  return type == value.getType()
+             ? value
+             : Value(ttg::ConvertLayoutOp::create(builder, value.getLoc(), type, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Products of warps
+//===----------------------------------------------------------------------===//
+
+/// Spreads warps over the accumulator so that each reads about as much of both operands.
+SmallVector<unsigned, 2> spreadWarps(ArrayRef<int64_t> shape, unsigned numWarps) {
+  SmallVector<unsigned, 2> warps = {1, 1};
+  while (warps[0] * warps[1] < numWarps) {
+    int64_t rows = shape[0] / warps[0], columns = shape[1] / warps[1];
+    bool canSplitRows = rows >= 32, canSplitColumns = columns >= 16;
+    // Half of the values are read of a row, of which an instruction has twice as many as columns.
+    warps[canSplitRows && (rows >= columns || !canSplitColumns) ? 0 : 1] *= 2;
+  }
+  return warps;
+}
+
+void useWarps(DotOp dot) {
+  OpBuilder builder(dot);
+  MLIRContext *context = dot.getContext();
+  RankedTensorType old = dot.getAcc().getType();
+  auto mma = ttg::NvidiaMmaEncodingAttr::get(context, /*versionMajor=*/2, /*versionMinor=*/0,
+                                             spreadWarps(old.getShape(), ttg::lookupNumWarps(dot)),
+                                             ttg::getCGALayout(old.getEncoding()),
+                                             /*instrShape=*/SmallVector<unsigned, 2>{16, 8});
+  RankedTensorType type = old.cloneWithEncoding(mma);
+  Type element = dot.getValues().getType().getElementType();
+  auto operand = [&](Value value, unsigned index) {
+    return convert(builder, value, ttg::DotOperandEncodingAttr::get(context, index, mma, element));
+  };
+  Value meta = convert(builder, dot.getMeta(),
+                       metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
+  auto product = DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0),
+                               operand(dot.getB(), 1), convert(builder, dot.getAcc(), mma), meta,
+                               dot.getMaxNumImpreciseAcc());
+  Value result = convert(builder, product.getD(), old.getEncoding());
+  dot.replaceAllUsesWith(result);
+  dot.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Products of warp groups
+//===----------------------------------------------------------------------===//
+
+/// Puts an operand into shared memory, in the order in which it is loaded, or with K contiguous
+/// where the hardware reads nothing else.
+Value share(OpBuilder &builder, Value value, unsigned depth) {
+  while (auto conversion = value.getDefiningOp<ttg::ConvertLayoutOp>())
+    value = conversion.getSrc();
+  // The transposition of a matrix in shared memory is another view of it.
+  SmallVector<int32_t> order = {1, 0};
+  auto transposition = value.getDefiningOp<tt::TransOp>();
+  if (transposition) {
+    value = transposition.getSrc();
+    while (auto conversion = value.getDefiningOp<ttg::ConvertLayoutOp>())
+      value = conversion.getSrc();
+    depth = 1 - depth;
+  }
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<unsigned> memory = ttg::getOrderForMemory(type);
+  if (type.getElementTypeBitWidth() != 16)
+    memory = {depth, 1 - depth};
+  MLIRContext *context = type.getContext();
+  auto layout = ttg::NVMMASharedEncodingAttr::get(context, type.getShape(), memory,
+                                                  ttg::getCGALayout(type.getEncoding()),
+                                                  type.getElementType(), /*fp4Padded=*/false);
+  auto buffer = ttg::MemDescType::get(type.getShape(), type.getElementType(), layout,
+                                      ttg::SharedMemorySpaceAttr::get(context));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(value);
+  Value shared = ttg::LocalAllocOp::create(builder, value.getLoc(), buffer, value);
+  if (transposition)
+    shared = ttg::MemDescTransOp::create(builder, value.getLoc(), shared, order);
+  return shared;
+}
+
+void useWarpGroups(DotOp dot) {
+  OpBuilder builder(dot);
+  RankedTensorType old = dot.getAcc().getType();
+  ArrayRef<int64_t> shape = old.getShape();
+  Type element = dot.getValues().getType().getElementType();
+  int numWarps = ttg::lookupNumWarps(dot);
+  // Rows go to warp groups first, like the stock choice for a dot that feeds no other dot.
+  SmallVector<unsigned, 2> warps = {4, 1};
+  while (warps[0] * warps[1] < unsigned(numWarps))
+    warps[shape[0] > 16 * int64_t(warps[0]) ? 0 : 1] *= 2;
+  auto mma = ttg::NvidiaMmaEncodingAttr::get(dot.getContext(), /*versionMajor=*/3,
+                                             /*versionMinor=*/0, warps,
+                                             ttg::getCGALayout(old.getEncoding()),
+                                             mmaVersionToInstrShape(3, shape, element, numWarps));
+  RankedTensorType type = old.cloneWithEncoding(mma);
+  Value meta = convert(builder, dot.getMeta(),
+                       metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
+  Value values = share(builder, dot.getValues(), /*depth=*/1), b = share(builder, dot.getB(), 0);
+  auto product = WarpGroupDotOp::create(builder, dot.getLoc(), type, values, b,
+                                        convert(builder, dot.getAcc(), mma), meta, /*useC=*/Value(),
+                                        dot.getMaxNumImpreciseAcc(), /*isAsync=*/false);
+  Value result = convert(builder, product.getD(), old.getEncoding());
+  dot.replaceAllUsesWith(result);
+  dot.erase();
+}
+
+LogicalResult accelerate(DotOp dot) {
+  RankedTensorType acc = dot.getAcc().getType();
+  Type element = dot.getValues().getType().getElementType();
+  int64_t step = columnsPerStep(element), k = dot.getB().getType().getShape()[0];
+  ArrayRef<int64_t> shape = acc.getShape();
+  if (shape[0] % 16 || shape[1] % 8 || k % step)
+    return dot->emitError("expected M a multiple of 16, N of 8 and K of ")
+           << step << ", got " << shape[0] << ", " << shape[1] << " and " << k;
+  int capability = getNVIDIAComputeCapability(dot->getParentOfType<ModuleOp>());
+  std::string reason = whyNotWarpGroups(dot, capability);
+  if (reason.empty()) {
+    emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "chose a product of warp groups");
+    useWarpGroups(dot);
+    return success();
+  }
+  if (capability < 80)
+    return dot->emitError("expected a target with sparse tensor cores, cuda:80 or later, got cuda:")
+           << capability;
+  if (isFp8(element) && !hasWarpFp8(capability)) {
+    InFlightDiagnostic error =
+        dot->emitError("expected a target that multiplies 8-bit floats by warps, got cuda:")
+        << capability << ", which converts them to f16 first";
+    if (capability / 10 == 9)
+      error.attachNote() << "warp groups multiply them, but " << reason;
+    return error;
+  }
+  if (isFp8(element) && !acc.getElementType().isF32())
+    return dot->emitError("expected an accumulator of f32 for 8-bit floats by warps, got ")
+           << acc.getElementType();
+  emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "chose a product of warps: " + reason);
+  useWarps(dot);
+  return success();
+}
+
+class AccelerateDotsPass : public impl::AccelerateDotsPassBase<AccelerateDotsPass> {
+public:
+  void runOnOperation() override {
+    SmallVector<DotOp> dots;
+    getOperation()->walk([&](DotOp dot) {
+      if (!isa<ttg::MmaEncodingTrait>(dot.getD().getType().getEncoding()))
+        dots.push_back(dot);
+    });
+    for (DotOp dot : dots)
+      if (failed(accelerate(dot)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tritonext::sparsity

@@ -1,0 +1,184 @@
+"""Sparse products: the instruction of each kind on each target, the layouts of its operands, and what is refused."""
+
+import re
+
+import pytest
+import triton
+import triton.language as tl
+
+sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
+
+
+@triton.jit
+def product(
+    v, m, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr = 8, OUT: tl.constexpr = None
+):
+    """C = expand24(values, meta) @ B of one tile."""
+    values = tl.load(v + tl.arange(0, M)[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
+    meta = tl.load(m + tl.arange(0, M)[:, None] * (K // GROUP) + tl.arange(0, K // GROUP)[None, :])
+    right = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
+    d = sparsity.sparse_dot(values, meta, right, out_dtype=OUT)
+    tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], d)
+
+
+@triton.jit
+def product_of_right(
+    a, v, m, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr = 8, OUT: tl.constexpr = None
+):
+    """C = A @ expand24(values, meta).T of one tile."""
+    left = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
+    values = tl.load(v + tl.arange(0, N)[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
+    meta = tl.load(m + tl.arange(0, N)[:, None] * (K // GROUP) + tl.arange(0, K // GROUP)[None, :])
+    d = sparsity.dot_sparse(left, values, meta, out_dtype=OUT)
+    tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], d)
+
+
+@triton.jit
+def gemm(v, m, b, c, ldv, ldm, ldb, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """One tile of C = expand24(values, meta) @ B, in a loop along K."""
+    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
+    vs = v + rows[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
+    ms = m + rows[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
+    bs = b + tl.arange(0, BK)[:, None] * ldb + columns[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        acc = sparsity.sparse_dot(tl.load(vs), tl.load(ms), tl.load(bs), acc)
+        vs += BK // 2
+        ms += BK // 8
+        bs += BK * ldb
+    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
+
+
+KINDS = {
+    # Type, accumulator, arguments of the kernel, instruction, and how many for 32 x 32 of four warps.
+    "f16": ("fp16", "fp32", {"K": 64}, "m16n8k32.row.col.f32.f16.f16.f32", 4),
+    "f16 in f16": ("fp16", "fp16", {"K": 64, "OUT": tl.float16}, "m16n8k32.row.col.f16.f16.f16.f16", 4),
+    "bf16": ("bf16", "fp32", {"K": 64}, "m16n8k32.row.col.f32.bf16.bf16.f32", 4),
+    "tf32": ("fp32", "fp32", {"K": 32, "GROUP": 4}, "m16n8k16.row.col.f32.tf32.tf32.f32", 4),
+    "s8": ("i8", "i32", {"K": 128}, "m16n8k64.row.col.s32.s8.s8.s32", 4),
+}
+FP8 = {
+    "e4m3": ("fp8e4nv", "fp32", {"K": 128}, "m16n8k64.row.col.f32.e4m3.e4m3.f32", 4),
+    "e5m2": ("fp8e5", "fp32", {"K": 128}, "m16n8k64.row.col.f32.e5m2.e5m2.f32", 4),
+}
+CASES = [
+    *((target, kind) for target in ("cuda:80", "cuda:86", "cuda:90", "cuda:100") for kind in KINDS),
+    *((target, kind) for target in ("cuda:89", "cuda:120") for kind in KINDS | FP8),
+]
+
+
+def signature(kind: str, out: str) -> str:
+    return f"v=*{kind}:16, m=*u8:16, b=*{kind}:16, c=*{out}:16"
+
+
+@pytest.mark.parametrize(("target", "kind"), CASES)
+def test_instruction_of_each_kind(compiled, target, kind):
+    dtype, out, arguments, instruction, count = (KINDS | FP8)[kind]
+    ptx = compiled(product, signature(dtype, out), target, M=32, N=32, **arguments).asm["ptx"]
+    found = re.findall(r"mma\.sp::ordered_metadata\.sync\.aligned\.(\S+) [^;]*, (\d);", ptx)
+    assert [name for name, _ in found] == [instruction] * count
+    assert len(re.findall(r"mma[._]", ptx)) == count
+    # Of 16 bits and more the second step along K takes the other half of the same metadata.
+    selectors = {"0"} if dtype in ("i8", "fp8e4nv", "fp8e5") else {"0", "1"}
+    assert {selector for _, selector in found} == selectors
+
+
+@pytest.mark.parametrize("target", ["cuda:89", "cuda:120"])
+def test_fp8_types_mix(compiled, target):
+    text = signature("fp8e4nv", "fp32").replace("b=*fp8e4nv", "b=*fp8e5")
+    ptx = compiled(product, text, target, M=32, N=32, K=64).asm["ptx"]
+    assert "m16n8k64.row.col.f32.e4m3.e5m2.f32" in ptx
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:90", "cuda:100", "cuda:120"])
+def test_sparse_operand_on_the_right(compiled, target):
+    text = "a=*fp16:16, v=*fp16:16, m=*u8:16, c=*fp32:16"
+    ptx = compiled(product_of_right, text, target, M=32, N=32, K=64).asm["ptx"]
+    assert ptx.count("mma.sp::ordered_metadata") == 4
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:120"])
+def test_loop_is_pipelined_and_converts_no_accumulator(compiled, target):
+    text = "v=*fp16:16, m=*u8:16, b=*fp16:16, c=*fp32:16, ldv=i32:16, ldm=i32:16, ldb=i32:16, K=i32:16"
+    ttgir = compiled(gemm, text, target, {"num_stages": 3}, BM=128, BN=128, BK=128).asm["ttgir"]
+    loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
+    # Values, metadata and b come by asynchronous copies of their own.
+    assert loop.count("ttg.async_copy_global_to_local") == 3
+    assert "tt.load" not in loop
+    assert "ttg.convert_layout" not in loop
+    assert loop.count("sparsity.dot") == 1
+
+
+SHAPE = {"M": 32, "N": 32, "K": 64}
+HALF = signature("fp16", "fp32")
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "arguments", "message"),
+    [
+        (HALF, "cuda:75", {}, r"cannot lower its ops for this target.*expected: cuda:80, .*found: cuda:75"),
+        (HALF, "hip:gfx942", {}, r"cannot lower its ops for this target.*found: hip:gfx942"),
+        (HALF, "hip:gfx950", {}, r"cannot lower its ops for this target.*found: hip:gfx950"),
+        (signature("fp64", "fp64"), "cuda:80", {}, r"do not take this type.*argument values.*found: fp64"),
+        (HALF.replace("b=*fp16", "b=*bf16"), "cuda:80", {}, r"types of the operands differ.*argument b.*found: bf16"),
+        (HALF.replace("m=*u8", "m=*i16"), "cuda:80", {}, r"another type.*argument meta.*expected: uint8.*found: int16"),
+        (HALF, "cuda:80", {"GROUP": 4}, r"another shape.*argument meta.*expected: \(32, 8\).*found: \(32, 16\)"),
+        (HALF, "cuda:80", {"M": 8}, r"no such M.*argument values.*expected: at least 16.*found: 8"),
+        (HALF, "cuda:80", {"N": 4}, r"no such N.*argument b.*expected: at least 8.*found: 4"),
+        (HALF, "cuda:80", {"K": 16}, r"no such K.*argument values.*expected: at least 32.*found: 16"),
+        (HALF, "cuda:80", {"OUT": tl.int32}, r"no product of fp16 has this type.*expected: fp32 or fp16.*found: int32"),
+        (signature("fp8e4nv", "fp32"), "cuda:90", {}, r"no sparse product of 8-bit floats.*hint.*multiple of 64 rows"),
+        (signature("fp8e4nv", "fp32"), "cuda:100", {"M": 64}, r"no sparse product of 8-bit floats.*found: cuda:100"),
+        (signature("fp8e5", "fp32"), "cuda:80", {}, r"no sparse product of 8-bit floats like this"),
+        (signature("fp8e4nv", "fp16"), "cuda:89", {"OUT": tl.float16}, r"by warps have another type.*found: fp16"),
+    ],
+)
+def test_refusals(refused, text, target, arguments, message):
+    error = refused(product, text, target, **SHAPE | arguments)
+    assert re.search(message, error, re.DOTALL), error
+    assert "sparsity.sparse_dot(values, meta, right" in error
+
+
+@triton.jit
+def wrong(v, m, b, c, WHICH: tl.constexpr):
+    values = tl.zeros((32, 32), v.dtype.element_ty)
+    meta = tl.zeros((32, 8), tl.uint8)
+    right = tl.zeros((64, 32), v.dtype.element_ty)
+    acc = tl.zeros((32, 32), tl.float32)
+    if WHICH == "scalar":
+        sparsity.sparse_dot(1.0, meta, right)
+    if WHICH == "inner":
+        sparsity.sparse_dot(values, meta, tl.zeros((32, 32), v.dtype.element_ty))
+    if WHICH == "inner of right":
+        sparsity.dot_sparse(values, values, meta)
+    if WHICH == "acc shape":
+        sparsity.sparse_dot(values, meta, right, tl.zeros((32, 16), tl.float32))
+    if WHICH == "acc shape of right":
+        sparsity.dot_sparse(tl.zeros((16, 64), v.dtype.element_ty), values, meta, acc)
+    if WHICH == "acc type":
+        sparsity.sparse_dot(values, meta, right, acc.to(tl.int32))
+    if WHICH == "out type":
+        sparsity.sparse_dot(values, meta, right, acc, out_dtype=tl.float16)
+    if WHICH == "limit":
+        sparsity.sparse_dot(values.to(tl.float8e5), meta, right.to(tl.float8e5), max_num_imprecise_acc=-1)
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ("scalar", r"not a matrix.*sparse_dot, argument values.*found: 1.0"),
+        ("inner", r"inner sizes differ.*sparse_dot, argument b.*expected: K = 64.*found: K = 32"),
+        ("inner of right", r"inner sizes differ.*dot_sparse, argument a.*expected: K = 64.*found: K = 32"),
+        ("acc shape", r"another shape.*argument acc.*expected: \(32, 32\).*found: \(32, 16\)"),
+        ("acc shape of right", r"another shape.*dot_sparse, argument acc.*expected: \(16, 32\).*found: \(32, 32\)"),
+        ("acc type", r"no product of fp16 has this type.*argument acc.*found: int32"),
+        ("out type", r"another type.*argument out_dtype.*expected: fp32.*found: fp16"),
+    ],
+)
+def test_refusals_of_arguments(refused, which, message):
+    error = refused(wrong, HALF, "cuda:80", WHICH=which)
+    assert re.search(message, error, re.DOTALL), error
+
+
+def test_refusal_of_limits(refused):
+    assert "max_num_imprecise_acc" in refused(wrong, HALF, "cuda:89", WHICH="limit")
