@@ -701,7 +701,7 @@ CONFIGS_8 = tuple(
     replace(config, BK=2 * config.BK)
     for config in (
         WIDE,
-        TURNS,
+        replace(TURNS, GROUP_M=8),
         SMALL,
         DEEP,
         replace(TURNS, GROUP_M=16),
