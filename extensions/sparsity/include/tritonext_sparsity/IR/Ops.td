@@ -67,4 +67,19 @@ def Sparsity_WarpGroupDotOp : Sparsity_Product<"warp_group_dot", [DeclareOpInter
   }];
 }
 
+def Sparsity_HoldMetadataOp : Op<Sparsity_Dialect, "hold_metadata", [Pure]> {
+  let summary = "metadata of a product that stock passes see as a dense one";
+  let description = [{
+    The flag of a `ttng.warp_group_dot` that stands for a `sparsity.warp_group_dot` while stock passes pipeline loops. It
+    holds what a dense product has no operands for. `sparsity-show-dots` makes the sparse product of both.
+  }];
+  let arguments = (ins
+    TT_IntTensor:$meta,
+    Optional<I1>:$useC,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+  );
+  let results = (outs I1:$flag);
+  let assemblyFormat = "$meta (`if` $useC^)? attr-dict `:` type($meta)";
+}
+
 #endif // TRITONEXT_SPARSITY_IR_OPS_TD

@@ -33,6 +33,27 @@ def AccelerateDotsPass : Pass<"sparsity-accelerate-dots", "::mlir::ModuleOp"> {
                            "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
 }
 
+def HideDotsPass : Pass<"sparsity-hide-dots", "::mlir::ModuleOp"> {
+  let summary = "Let stock passes pipeline sparse products of warp groups as dense ones";
+  let description = [{
+    The stock pipeliner knows `ttng.warp_group_dot` by its class: it gives loads of its operands one more buffer, lets one
+    product go on while the next begins, and puts waits. So while it runs, a `sparsity.warp_group_dot` of shared memory is
+    a `ttng.warp_group_dot` of its values and of half the rows of `b`, with a `sparsity.hold_metadata` as its flag.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
+def ShowDotsPass : Pass<"sparsity-show-dots", "::mlir::ModuleOp"> {
+  let summary = "Bring back the sparse products that were hidden from the stock pipeliner";
+  let description = [{
+    The other half of `sparsity-hide-dots`. A product is asynchronous where the pipeliner decided so, and the waits are
+    those that it put.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
 def LowerDotsPass : Pass<"sparsity-lower-dots", "::mlir::ModuleOp"> {
   let summary = "Turn sparse products of registers into instructions";
   let description = [{
