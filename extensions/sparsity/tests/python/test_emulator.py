@@ -18,6 +18,7 @@ from tritonext_sparsity.emulator import (
     swizzle,
     wgmma_sp,
 )
+from tritonext_sparsity.testing import random_codes, shared_image, small_numbers
 
 EIGHT_BITS = [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")]
 FP8 = [(a, b, acc) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for acc in ("f32", "f16")]
@@ -46,17 +47,6 @@ SMFMAC = [
     for m, k in shapes
     for a, b in kinds
 ]
-
-
-def numbers(rng, kind, shape):
-    """Small numbers, whose products and sums are exact in every accumulator; integers of the whole range."""
-    if not kind.is_float:
-        return kind.encode(rng.integers(-128 if kind.signed else 0, 128 if kind.signed else 256, shape))
-    return kind.encode(rng.integers(-4, 5, shape) * 0.5)
-
-
-def codes(rng, kind, shape):
-    return rng.choice(np.array(kind.legal_codes, np.uint8), shape)
 
 
 def expanded(values, picked, kind):
@@ -98,10 +88,10 @@ def test_mma_is_the_dense_product(instruction):
     suppliers = instruction.k // kinds[0].group // 4
     for selector in range(4 // suppliers):
         meta = instruction.fragment_meta(selector)
-        values = numbers(rng, kinds[0], (16, instruction.k // 2))
-        picked = codes(rng, kinds[0], meta.shape)
-        b = numbers(rng, kinds[1], (instruction.k, 8))
-        c = numbers(rng, kinds[2], (16, 8))
+        values = small_numbers(rng, kinds[0], (16, instruction.k // 2))
+        picked = random_codes(rng, kinds[0], meta.shape)
+        b = small_numbers(rng, kinds[1], (instruction.k, 8))
+        c = small_numbers(rng, kinds[2], (16, 8))
         d = mma_sp(
             instruction,
             instruction.fragment_a().pack(values),
@@ -120,10 +110,10 @@ def test_smfmac_is_the_dense_product(instruction):
     sets = 8 * 64 * 4 // (instruction.m * instruction.k)
     for abid, cbsz in [(abid, 0) for abid in range(sets)] + [(sets - 1, 1)]:
         index = instruction.fragment_index(cbsz, abid)
-        values = numbers(rng, kinds[0], (instruction.m, instruction.k // 2))
-        picked = codes(rng, kinds[0], index.shape)
-        b = numbers(rng, kinds[1], (instruction.k, instruction.m))
-        c = numbers(rng, kinds[2], (instruction.m, instruction.m))
+        values = small_numbers(rng, kinds[0], (instruction.m, instruction.k // 2))
+        picked = random_codes(rng, kinds[0], index.shape)
+        b = small_numbers(rng, kinds[1], (instruction.k, instruction.m))
+        c = small_numbers(rng, kinds[2], (instruction.m, instruction.m))
         d = smfmac(
             instruction,
             instruction.fragment_a().pack(values),
@@ -134,34 +124,6 @@ def test_smfmac_is_the_dense_product(instruction):
             abid=abid,
         )
         np.testing.assert_array_equal(instruction.fragment_d().unpack(d), dense_product(values, picked, b, c, kinds))
-
-
-def in_shared(matrix, kind, k_major, width, start, rng):
-    """Put a matrix [mn, k] into shared memory in a canonical layout, with other bytes around it.
-
-    Returns the memory and the descriptor. Strides are larger than they need to be.
-    """
-    mn, k = matrix.shape
-    size = kind.bits // 8
-    if k_major:
-        row = width or 16
-        stride = 8 * row + (0 if width else 128 * (k * size // 16))
-        leading = 8 * row + 128 if not width else 16
-        if not width:
-            stride = leading * (k * size // 16) + 256
-    else:
-        atom = width or 16
-        atoms = -(-mn * size // atom)
-        if width:
-            leading, stride = 8 * atom, 8 * atom * atoms
-        else:
-            stride, leading = 128, 128 * atoms + 64
-    descriptor = MatrixDescriptor(start, leading, stride, width)
-    where = addresses(descriptor, mn, k, kind.bits, k_major)
-    shared = rng.integers(0, 256, int(where.max()) + 64).astype(np.uint8)
-    for byte in range(size):
-        shared[where + byte] = (matrix.astype(np.uint64) >> np.uint64(8 * byte)).astype(np.uint8)
-    return shared, descriptor.encode()
 
 
 @pytest.mark.parametrize("instruction", WGMMA, ids=name)
@@ -175,15 +137,15 @@ def test_wgmma_is_the_dense_product(instruction):
     for number, (source, a_width, b_width, k_major) in enumerate(variants):
         selector = number % (1 if kinds[0].bits == 8 else 2)
         meta = instruction.fragment_meta(selector)
-        values = numbers(rng, kinds[0], (64, instruction.k // 2))
-        picked = codes(rng, kinds[0], meta.shape)
-        b = numbers(rng, kinds[1], (instruction.k, instruction.n))
-        c = numbers(rng, kinds[2], (64, instruction.n))
-        shared, b_word = in_shared(b.T, kinds[1], k_major, b_width, 1024, rng)
+        values = small_numbers(rng, kinds[0], (64, instruction.k // 2))
+        picked = random_codes(rng, kinds[0], meta.shape)
+        b = small_numbers(rng, kinds[1], (instruction.k, instruction.n))
+        c = small_numbers(rng, kinds[2], (64, instruction.n))
+        shared, b_word = shared_image(b.T, kinds[1], k_major, b_width, 1024, rng)
         a = instruction.fragment_a().pack(values)
         if source == "shared":
             start = -(-shared.size // 1024) * 1024
-            more, a = in_shared(values, kinds[0], k_major, a_width, start, rng)
+            more, a = shared_image(values, kinds[0], k_major, a_width, start, rng)
             more[: shared.size] = shared
             shared = more
         scale_d = number % 2 == 0
