@@ -1,8 +1,8 @@
 """Compression and pruning to 2:4 structure: the extension `sparsity` against a copy of as many bytes and PyTorch.
 
 ``copy`` moves as many bytes as the case reads and writes, so its ratio is the share of the measured copy bandwidth that
-the kernel reaches. ``torch_cusparselt`` and ``torch_cutlass`` are PyTorch's compressions of the same sparse matrix, pruned
-before.
+the kernel reaches. ``torch_cusparselt`` and ``torch_cutlass`` are PyTorch's compressions of the same sparse
+matrix, pruned before.
 """
 
 from __future__ import annotations
