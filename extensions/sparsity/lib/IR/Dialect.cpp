@@ -34,3 +34,9 @@ void tritonext::sparsity::buildDot(TritonOpBuilder &builder, std::vector<Value> 
   values[0] = builder.create<DotOp>(values[4].getType(), values[1], values[3], values[4], values[2],
                                     /*maxNumImpreciseAcc=*/0);
 }
+
+void tritonext::sparsity::buildExpand(TritonOpBuilder &builder, std::vector<Value> &values) {
+  if (values.size() != 4)
+    return;
+  values[0] = builder.create<ExpandOp>(values[1].getType(), values[1], values[2], values[3]);
+}

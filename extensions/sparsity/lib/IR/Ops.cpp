@@ -78,6 +78,27 @@ LogicalResult DotOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// ExpandOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExpandOp::verify() {
+  RankedTensorType dense = getDense().getType(), values = getValues().getType(),
+                   meta = getMeta().getType();
+  Type element = dense.getElementType();
+  if (dense.getRank() != 2 || values.getElementType() != element ||
+      !meta.getElementType().isInteger(8))
+    return emitOpError("expected values of the matrix and metadata of i8, got ")
+           << values << " and " << meta << " for " << dense;
+  int64_t m = dense.getShape()[0], k = dense.getShape()[1];
+  if (values.getShape() != ArrayRef<int64_t>{m, k / 2} ||
+      meta.getShape() != ArrayRef<int64_t>{m, k / columnsPerByte(element)})
+    return emitOpError("expected values of ")
+           << m << " x " << k / 2 << " and metadata of " << m << " x "
+           << k / columnsPerByte(element) << ", got " << values << " and " << meta;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // WarpGroupDotOp
 //===----------------------------------------------------------------------===//
 

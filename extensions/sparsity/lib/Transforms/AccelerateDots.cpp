@@ -1,6 +1,7 @@
 #include "tritonext/Remarks.h"
 #include "tritonext_sparsity/IR/Layouts.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
+#include "tritonext_sparsity/Transforms/Targets.h"
 
 #include "triton/Dialect/TritonGPU/Transforms/Utility.h"
 
@@ -17,20 +18,6 @@ namespace tritonext::sparsity {
 #include "tritonext_sparsity/Transforms/Passes.h.inc"
 
 namespace {
-
-/// Whether hardware multiplies 8-bit floats by mma.sp, rather than converting them to f16 first.
-bool hasWarpFp8(int capability) { return capability == 89 || capability / 10 == 12; }
-
-/// Returns why warp groups do not multiply this, or nothing.
-std::string whyNotWarpGroups(DotOp dot, int capability) {
-  if (capability / 10 != 9)
-    return "the target has no warp-group MMA";
-  if (int numWarps = ttg::lookupNumWarps(dot); numWarps % 4)
-    return (Twine(numWarps) + " warps are no warp groups of 4").str();
-  if (int64_t m = dot.getAcc().getType().getShape()[0]; m % 64)
-    return (Twine(m) + " rows are no multiple of 64").str();
-  return {};
-}
 
 Value convert(OpBuilder &builder, Value value, Attribute layout) {
   auto type = cast<RankedTensorType>(value.getType()).cloneWithEncoding(layout);
@@ -142,33 +129,22 @@ void useWarpGroups(DotOp dot) {
 
 LogicalResult accelerate(DotOp dot) {
   RankedTensorType acc = dot.getAcc().getType();
-  Type element = dot.getValues().getType().getElementType();
-  int64_t step = columnsPerStep(element), k = dot.getB().getType().getShape()[0];
-  ArrayRef<int64_t> shape = acc.getShape();
-  if (shape[0] % 16 || shape[1] % 8 || k % step)
-    return dot->emitError("expected M a multiple of 16, N of 8 and K of ")
-           << step << ", got " << shape[0] << ", " << shape[1] << " and " << k;
-  int capability = getNVIDIAComputeCapability(dot->getParentOfType<ModuleOp>());
-  std::string reason = whyNotWarpGroups(dot, capability);
+  Product product = {dot.getValues().getType().getElementType(),
+                     acc.getElementType(),
+                     acc.getShape()[0],
+                     acc.getShape()[1],
+                     dot.getB().getType().getShape()[0],
+                     ttg::lookupNumWarps(dot),
+                     getNVIDIAComputeCapability(dot->getParentOfType<ModuleOp>())};
+  std::string reason = whyNoInstruction(product);
+  if (!reason.empty())
+    return dot->emitError("expected a product that the sparse tensor cores have, but ") << reason;
+  reason = whyNotWarpGroups(product);
   if (reason.empty()) {
     emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "chose a product of warp groups");
     useWarpGroups(dot);
     return success();
   }
-  if (capability < 80)
-    return dot->emitError("expected a target with sparse tensor cores, cuda:80 or later, got cuda:")
-           << capability;
-  if (isFp8(element) && !hasWarpFp8(capability)) {
-    InFlightDiagnostic error =
-        dot->emitError("expected a target that multiplies 8-bit floats by warps, got cuda:")
-        << capability << ", which converts them to f16 first";
-    if (capability / 10 == 9)
-      error.attachNote() << "warp groups multiply them, but " << reason;
-    return error;
-  }
-  if (isFp8(element) && !acc.getElementType().isF32())
-    return dot->emitError("expected an accumulator of f32 for 8-bit floats by warps, got ")
-           << acc.getElementType();
   emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "chose a product of warps: " + reason);
   useWarps(dot);
   return success();

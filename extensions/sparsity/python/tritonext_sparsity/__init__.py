@@ -5,8 +5,8 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 
 import tritonext
 
-from .language import dot_sparse, sparse_dot
+from .language import dot_sparse, expand24, sparse_dot
 
-__all__ = ["dot_sparse", "sparse_dot"]
+__all__ = ["dot_sparse", "expand24", "sparse_dot"]
 
 tritonext.load("sparsity")

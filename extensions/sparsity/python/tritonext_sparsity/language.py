@@ -15,7 +15,7 @@ from tritonext import language
 from tritonext.errors import UserError
 from tritonext.language import constant, shown, target_of, typed_builder
 
-__all__ = ["dot_sparse", "sparse_dot"]
+__all__ = ["dot_sparse", "expand24", "sparse_dot"]
 
 # Targets whose warps multiply 8-bit floats; elsewhere hardware converts them to f16 first.
 _WARP_FP8 = ("cuda:89", "cuda:120")
@@ -122,6 +122,70 @@ def dot_sparse(
     return _semantic.permute(product, (1, 0))
 
 
+@language.builtin(extension="sparsity")
+def expand24(values: Any, meta: Any, _semantic: Any = None) -> tl.tensor:
+    """Return a 2:4 sparse matrix with its zeros.
+
+    ``tl.dot(expand24(values, meta), b)``, and ``tl.dot(a, expand24(values, meta).T)``, compile to a product of the
+    sparse matrix itself where the target has one. Everything else expands it in registers, and ``tritonext explain``
+    says so and why.
+
+    Args:
+        values: What the matrix keeps, of shape (M, K / 2); see :func:`sparse_dot`. Types that the sparse tensor cores
+            do not multiply are expanded too; those of 32 bits are 1:2 sparse.
+        meta: Where it stands, ``uint8`` of shape (M, K / 8), or (M, K / 4) for 32 bits.
+
+    Returns:
+        The matrix, of shape (M, K). The result is undefined where ``meta`` has a code that is none of the six.
+
+    Raises:
+        UserError: A shape or a type is wrong.
+    """
+    name = "expand24"
+    left, where = _matrix(name, "values", values), _matrix(name, "meta", meta)
+    width = left.dtype.primitive_bitwidth
+    if left.dtype.is_ptr() or width not in (8, 16, 32):
+        raise _refuse(name, "values have another type", "values", expected="8, 16 or 32 bits", found=left.dtype)
+    rows, kept = _shape(left)
+    columns = 4 if width == 32 else 8
+    _check_meta(name, "meta", where, (rows, 2 * kept // columns), columns)
+    semantic = _semantic
+    nibbles = semantic.join(
+        semantic.and_(where, _constant(where, 15, semantic)), semantic.lshr(where, _constant(where, 4, semantic))
+    )
+    groups = semantic.reshape(nibbles, [rows, 4 * kept // columns], can_reorder=False)
+    zero = semantic.full([rows, 4 * kept // columns], 0, left.dtype)
+    if width == 32:
+        is_first = semantic.equal(groups, _constant(groups, 4, semantic))
+        dense = semantic.join(semantic.where(is_first, left, zero), semantic.where(is_first, zero, left))
+    else:
+        first, second = semantic.split(semantic.reshape(left, [rows, kept // 2, 2], can_reorder=False))
+        i = semantic.and_(groups, _constant(groups, 3, semantic))
+        j = semantic.lshr(groups, _constant(groups, 2, semantic))
+
+        def element(position: int) -> tl.tensor:
+            at = _constant(groups, position, semantic)
+            rest = semantic.where(semantic.equal(j, at), second, zero)
+            return semantic.where(semantic.equal(i, at), first, rest)
+
+        dense = semantic.join(semantic.join(element(0), element(2)), semantic.join(element(1), element(3)))
+    dense = semantic.reshape(dense, [rows, 2 * kept], can_reorder=False)
+    handle = semantic.builder.create_sparsity_expand([dense.handle, left.handle, where.handle])
+    return tl.tensor(handle, dense.type)
+
+
+def _constant(like: tl.tensor, value: int, semantic: Any) -> tl.tensor:
+    return semantic.full([int(size) for size in like.shape], value, like.dtype)
+
+
+def _check_meta(name: str, argument: str, meta: tl.tensor, shape: tuple[int, int], columns: int) -> None:
+    if meta.dtype != tl.uint8:
+        raise _refuse(name, "metadata has another type", argument, expected="uint8", found=meta.dtype)
+    if _shape(meta) != shape:
+        expected = f"{shape}, a byte for {columns} columns of the matrix"
+        raise _refuse(name, "metadata has another shape", argument, expected=expected, found=_shape(meta))
+
+
 def _product(
     name: str,
     names: tuple[str, str, str],
@@ -148,17 +212,7 @@ def _product(
             expected=f"K = {depth}, two for each column of values",
             found=f"K = {_shape(right)[0]}",
         )
-    if where.dtype != tl.uint8:
-        raise _refuse(name, "metadata has another type", names[1], expected="uint8", found=where.dtype)
-    expected_meta = (rows, depth // kind.columns)
-    if _shape(where) != expected_meta:
-        raise _refuse(
-            name,
-            "metadata has another shape",
-            names[1],
-            expected=f"{expected_meta}, a byte for {kind.columns} columns of the matrix",
-            found=_shape(where),
-        )
+    _check_meta(name, names[1], where, (rows, depth // kind.columns), kind.columns)
     columns = _shape(right)[1]
     for letter, size, step in (("M", rows, 16), ("N", columns, 8), ("K", depth, kind.step)):
         if size < step:

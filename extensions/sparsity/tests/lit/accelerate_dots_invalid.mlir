@@ -3,7 +3,7 @@
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @few_rows(%v: tensor<8x32xf16, #blocked>, %m: tensor<8x8xi8, #blocked>, %b: tensor<64x32xf16, #blocked>, %c: tensor<8x32xf32, #blocked>) {
-  // expected-error @below {{expected M a multiple of 16, N of 8 and K of 32, got 8, 32 and 64}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but M, N and K are 8, 32 and 64, no multiples of 16, 8 and 32}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<8x32xf16, #blocked>, tensor<8x8xi8, #blocked> * tensor<64x32xf16, #blocked> -> tensor<8x32xf32, #blocked>
   tt.return
 }
@@ -14,7 +14,7 @@ tt.func @few_rows(%v: tensor<8x32xf16, #blocked>, %m: tensor<8x8xi8, #blocked>, 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @short(%v: tensor<16x16xi8, #blocked>, %m: tensor<16x4xi8, #blocked>, %b: tensor<32x32xi8, #blocked>, %c: tensor<16x32xi32, #blocked>) {
-  // expected-error @below {{expected M a multiple of 16, N of 8 and K of 64, got 16, 32 and 32}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but M, N and K are 16, 32 and 32, no multiples of 16, 8 and 64}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<16x16xi8, #blocked>, tensor<16x4xi8, #blocked> * tensor<32x32xi8, #blocked> -> tensor<16x32xi32, #blocked>
   tt.return
 }
@@ -25,7 +25,7 @@ tt.func @short(%v: tensor<16x16xi8, #blocked>, %m: tensor<16x4xi8, #blocked>, %b
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:75", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @old(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf16, #blocked>, %c: tensor<32x32xf32, #blocked>) {
-  // expected-error @below {{expected a target with sparse tensor cores, cuda:80 or later, got cuda:75}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but cuda:75 has no sparse tensor cores}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf16, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf16, #blocked> -> tensor<32x32xf32, #blocked>
   tt.return
 }
@@ -36,7 +36,7 @@ tt.func @old(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %b:
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @emulated(%v: tensor<32x32xf8E4M3FN, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf8E4M3FN, #blocked>, %c: tensor<32x32xf32, #blocked>) {
-  // expected-error @below {{expected a target that multiplies 8-bit floats by warps, got cuda:100, which converts them to f16 first}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but cuda:100 converts 8-bit floats to f16 first}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf8E4M3FN, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf8E4M3FN, #blocked> -> tensor<32x32xf32, #blocked>
   tt.return
 }
@@ -47,8 +47,7 @@ tt.func @emulated(%v: tensor<32x32xf8E4M3FN, #blocked>, %m: tensor<32x8xi8, #blo
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @emulated_on_hopper(%v: tensor<32x32xf8E4M3FN, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf8E4M3FN, #blocked>, %c: tensor<32x32xf32, #blocked>) {
-  // expected-error @below {{expected a target that multiplies 8-bit floats by warps, got cuda:90, which converts them to f16 first}}
-  // expected-note @below {{warp groups multiply them, but 32 rows are no multiple of 64}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but cuda:90 multiplies 8-bit floats by warp groups, but 32 rows are no multiple of 64}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf8E4M3FN, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf8E4M3FN, #blocked> -> tensor<32x32xf32, #blocked>
   tt.return
 }
@@ -59,8 +58,7 @@ tt.func @emulated_on_hopper(%v: tensor<32x32xf8E4M3FN, #blocked>, %m: tensor<32x
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 2 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @few_warps(%v: tensor<64x32xf8E4M3FN, #blocked>, %m: tensor<64x8xi8, #blocked>, %b: tensor<64x32xf8E4M3FN, #blocked>, %c: tensor<64x32xf32, #blocked>) {
-  // expected-error @below {{expected a target that multiplies 8-bit floats by warps, got cuda:90, which converts them to f16 first}}
-  // expected-note @below {{warp groups multiply them, but 2 warps are no warp groups of 4}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but cuda:90 multiplies 8-bit floats by warp groups, but 2 warps are no warp groups of 4}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf8E4M3FN, #blocked>, tensor<64x8xi8, #blocked> * tensor<64x32xf8E4M3FN, #blocked> -> tensor<64x32xf32, #blocked>
   tt.return
 }
@@ -71,7 +69,7 @@ tt.func @few_warps(%v: tensor<64x32xf8E4M3FN, #blocked>, %m: tensor<64x8xi8, #bl
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:89", "ttg.threads-per-warp" = 32 : i32} {
 tt.func @half_sums(%v: tensor<32x32xf8E4M3FN, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf8E4M3FN, #blocked>, %c: tensor<32x32xf16, #blocked>) {
-  // expected-error @below {{expected an accumulator of f32 for 8-bit floats by warps, got 'f16'}}
+  // expected-error @below {{expected a product that the sparse tensor cores have, but warps add products of 8-bit floats in f32}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf8E4M3FN, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf8E4M3FN, #blocked> -> tensor<32x32xf16, #blocked>
   tt.return
 }

@@ -18,6 +18,9 @@ namespace tritonext::sparsity {
 /// Builds `sparsity.dot` of values, meta, b and acc into `values[0]`.
 void buildDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Builds `sparsity.expand` of dense, values and meta into `values[0]`.
+void buildExpand(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 } // namespace tritonext::sparsity
 
 #endif // TRITONEXT_SPARSITY_IR_BUILDERS_H

@@ -67,6 +67,20 @@ def Sparsity_WarpGroupDotOp : Sparsity_Product<"warp_group_dot", [DeclareOpInter
   }];
 }
 
+def Sparsity_ExpandOp : Op<Sparsity_Dialect, "expand", [Pure, AllTypesMatch<["dense", "result"]>]> {
+  let summary = "sparse matrix with its zeros";
+  let description = [{
+    The result is `dense`, which stock ops compute from `values` and `meta`. The op says where it comes from, so that
+    `sparsity-fuse-expansions` can multiply `values` and `meta` instead.
+  }];
+  let arguments = (ins TT_FpIntTensor:$dense, TT_FpIntTensor:$values, TT_IntTensor:$meta);
+  let results = (outs TT_FpIntTensor:$result);
+  let assemblyFormat = [{
+    $dense `of` $values `,` $meta attr-dict `:` type($dense) `of` type($values) `,` type($meta)
+  }];
+  let hasVerifier = 1;
+}
+
 def Sparsity_HoldMetadataOp : Op<Sparsity_Dialect, "hold_metadata", [Pure]> {
   let summary = "metadata of a product that stock passes see as a dense one";
   let description = [{

@@ -20,14 +20,32 @@ def RestoreForeignOpsPass : Pass<"sparsity-restore-foreign-ops", "::mlir::Module
   }];
 }
 
+def FuseExpansionsPass : Pass<"sparsity-fuse-expansions", "::mlir::ModuleOp"> {
+  let summary = "Multiply sparse matrices instead of their expansions";
+  let description = [{
+    A `tt.dot` of the result of `sparsity.expand`, or of its transposition on the right, becomes a `sparsity.dot` where the
+    target has one. All other uses get the matrix as stock ops expand it in registers, and a remark says why.
+  }];
+  let dependentDialects = ["::mlir::triton::TritonDialect", "::mlir::triton::gpu::TritonGPUDialect"];
+}
+
+def HoistTranspositionsPass : Pass<"sparsity-hoist-transpositions", "::mlir::ModuleOp"> {
+  let summary = "Carry the accumulators of products with a sparse matrix on the right transposed";
+  let description = [{
+    Such a product is the transposed one, and its accumulator is transposed before and behind it. Where a loop carries
+    the accumulator, the loop gets it transposed, so that nothing in the loop reads what a product still writes.
+  }];
+  let dependentDialects = ["::mlir::triton::TritonDialect", "::mlir::triton::gpu::TritonGPUDialect"];
+}
+
 def AccelerateDotsPass : Pass<"sparsity-accelerate-dots", "::mlir::ModuleOp"> {
   let summary = "Give sparse products the layouts of the tensor cores of the target";
   let description = [{
     On cuda:90 a product of whole warp groups, with M a multiple of 64, becomes `sparsity.warp_group_dot`: its values and
     `b` are put into shared memory. Any other product gets the layouts of `mma.sp`: its operands stay in registers.
 
-    8-bit floats by `mma.sp` are an error where hardware only emulates them, which is everywhere but on cuda:89 and
-    cuda:120.
+    A product that the target does not have is an error. So are 8-bit floats by `mma.sp` where hardware only emulates
+    them, which is everywhere but on cuda:89 and cuda:120.
   }];
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
                            "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];

@@ -1,0 +1,28 @@
+//===- Targets.h - Which products a target has ------------------*- C++ -*-===//
+
+#ifndef TRITONEXT_SPARSITY_TRANSFORMS_TARGETS_H
+#define TRITONEXT_SPARSITY_TRANSFORMS_TARGETS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <string>
+
+namespace tritonext::sparsity {
+
+/// A sparse product, as far as it matters to which instructions multiply it.
+struct Product {
+  mlir::Type values, acc;
+  int64_t m, n, k;
+  int numWarps, capability;
+};
+
+/// Returns why warp groups do not multiply this, or nothing.
+std::string whyNotWarpGroups(const Product &product);
+
+/// Returns why no instruction of the target multiplies this, or nothing. 8-bit floats that hardware
+/// would convert to f16 first count as not multiplied.
+std::string whyNoInstruction(const Product &product);
+
+} // namespace tritonext::sparsity
+
+#endif // TRITONEXT_SPARSITY_TRANSFORMS_TARGETS_H
