@@ -1,12 +1,12 @@
-"""Attention for Hopper GPUs, forward and backward, of a copying task and two computing ones; then its machine code.
+"""Attention for Hopper GPUs, forward and backward, of copying tasks and two computing ones; then its machine code.
 
 python attention.py
 
 Heads may share keys and values, sequences may be packed behind each other, and rows of queries may end at the diagonal.
 Forward: each computing task owns 64 rows of queries. The product of a block of keys is started before that of the
 values of the block before, also from one tile to the next, and tasks take turns on the tensor cores, so that the
-softmax of one hides behind the products of the other (Shah et al., FlashAttention-3, 2024). Tiles are given out by a
-counter, the longest first.
+softmax of one hides behind the products of the other (Shah et al., FlashAttention-3, 2024). One warp draws tiles from a
+counter, the longest first, and copies their queries ahead; another copies keys and values.
 Backward: each computing task owns 64 rows of keys and values and walks over blocks of queries. The gradient of a block
 of queries, which needs both, is computed a step later, and added up in memory by the copy engine.
 On a machine with a Hopper GPU and torch the results are compared with float64.
@@ -28,8 +28,8 @@ from tritonext.testing import gpu_missing
 
 # Tiles by size of a head, the best on an H200 first.
 FORWARD: dict[int, tuple[dict[str, Any], ...]] = {
-    64: ({"BM": 128, "BN": 128, "STAGES": 2, "GROUPS": 2, "Q_SLOTS": 2},),
-    128: ({"BM": 128, "BN": 128, "STAGES": 2, "GROUPS": 2, "Q_SLOTS": 2},),
+    64: ({"BM": 128, "BN": 128, "STAGES": 2, "Q_SLOTS": 2},),
+    128: ({"BM": 128, "BN": 128, "STAGES": 2, "Q_SLOTS": 2},),
 }
 BACKWARD: dict[int, tuple[dict[str, Any], ...]] = {
     64: ({"BM": 64, "BN": 128, "Q_SLOTS": 3, "SLOTS": 2},),
@@ -41,7 +41,8 @@ _CACHED_BYTES = 32 * 2**20
 _LOG2_E = math.log2(math.e)
 _LN_2 = tl.constexpr(math.log(2))
 _SIZES = ["q_size", "k_size", "blocks", "tiles", "heads", "shared", "section"]
-# Of the computing tasks: what 384 threads leave when the copying one keeps 24.
+# Computing tasks, and registers of their threads: what 384 threads leave when the others keep 24.
+GROUPS = tl.constexpr(2)
 _REGISTERS = tl.constexpr(240)
 
 
@@ -110,6 +111,151 @@ def store_rows(desc, out, tile, value, row, column, stride, left):
         tl.store(out + (row.to(tl.int64) * stride + column) + cells, tlx.local_load(tile), mask=rows < left)
 
 
+@triton.jit
+def announce(work, work_full, work_empty, number, block, head):
+    """Tell the other tasks what the next tile is; a negative block tells them that there is none."""
+    slot, phase = tlx.get_bufidx_phase(number, 2)
+    tlx.barrier_wait(work_empty[slot], phase ^ 1)
+    tlx.local_store(work[2 * slot], tl.full((1,), block, tl.int32))
+    tlx.local_store(work[2 * slot + 1], tl.full((1,), head, tl.int32))
+    tlx.barrier_arrive(work_full[slot])
+
+
+@triton.jit
+def take(work, work_full, work_empty, number):
+    """Return the block and head of the next tile."""
+    slot, phase = tlx.get_bufidx_phase(number, 2)
+    tlx.barrier_wait(work_full[slot], phase)
+    block = tl.max(tlx.local_load(work[2 * slot]), 0)
+    head = tl.max(tlx.local_load(work[2 * slot + 1]), 0)
+    tlx.barrier_arrive(work_empty[slot])
+    return block, head
+
+
+@triton.jit
+def consume(
+    q_tiles, o_tiles, k_tiles, v_tiles, work, q_full, q_empty, k_full, k_empty, v_full, v_empty, work_full, work_empty,
+    o, out, lse, q_starts, k_starts, q_size, k_size, heads, scale,
+    group: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STAGES: tl.constexpr,
+    Q_SLOTS: tl.constexpr, CAUSAL: tl.constexpr, PACKED: tl.constexpr,
+):  # fmt: skip
+    """Attend with the rows of a group of each tile.
+
+    The softmax of a task overlaps with the products of the other one and not with its own. Held behind a branch, which
+    the assembler moves no wait across, it did that too, and an H200 was 4 % slower. Queries in registers, and rounding
+    and rescaling behind the start of the next product, were up to 5 % slower.
+    """
+    DTYPE: tl.constexpr = o.dtype
+    ROWS: tl.constexpr = BM // GROUPS
+    # Barrier 15 - g gives group g its turn on the tensor cores, of 128 threads that wait and 128 that arrive.
+    own: tl.constexpr = 15 - group
+    other: tl.constexpr = 14 + group
+    step = 0
+    number = 0
+    if group == GROUPS - 1:
+        tlx.named_barrier_arrive(15, 256)
+    block, head = take(work, work_full, work_empty, 0)
+    lowest = tl.full((ROWS,), float("-inf"), tl.float32)
+    nothing = tl.zeros((ROWS,), tl.float32)
+    top = lowest
+    total = nothing
+    p = tl.zeros((ROWS, BN), DTYPE)
+    if block >= 0:
+        _, q_count = extent(head // heads, q_size, q_starts, PACKED)
+        _, k_count = extent(head // heads, k_size, k_starts, PACKED)
+        steps, _ = steps_of(block * BM, q_count, k_count, BM, BN, CAUSAL)
+        tlx.barrier_wait(q_full[group], 0)
+        tlx.barrier_wait(k_full[0], 0)
+        tlx.named_barrier_wait(own, 256)
+        scores = tlx.async_dot(q_tiles[group], tlx.local_trans(k_tiles[0]))
+        tlx.named_barrier_arrive(other, 256)
+        scores = tlx.async_dot_wait(0, scores)
+        tlx.barrier_arrive(k_empty[0])
+        scores = masked(scores, block * BM + group * ROWS, (steps - 1) * BN, q_count, k_count, CAUSAL)
+        powers, factor, top, total = softmax_step(scores, lowest, nothing, scale)
+        p = powers.to(DTYPE)
+    while block >= 0:
+        q_first, q_count = extent(head // heads, q_size, q_starts, PACKED)
+        _, k_count = extent(head // heads, k_size, k_starts, PACKED)
+        row = block * BM + group * ROWS
+        steps, edges = steps_of(block * BM, q_count, k_count, BM, BN, CAUSAL)
+        q_slot = number % Q_SLOTS * GROUPS + group
+        acc = tl.zeros((ROWS, D), tl.float32)
+        for part in tl.static_range(2):
+            # Blocks with a mask come first, then those without.
+            for i in range(1 if part == 0 else edges, edges if part == 0 else steps):
+                last = step % STAGES
+                slot, phase = tlx.get_bufidx_phase(step + 1, STAGES)
+                tlx.barrier_wait(k_full[slot], phase)
+                tlx.named_barrier_wait(own, 256)
+                scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[slot]))
+                tlx.barrier_wait(v_full[last], (step // STAGES) & 1)
+                acc = tlx.async_dot(p, v_tiles[last], acc)
+                tlx.named_barrier_arrive(other, 256)
+                scores = tlx.async_dot_wait(1, scores)
+                tlx.barrier_arrive(k_empty[slot])
+                if part == 0:
+                    scores = masked(scores, row, (steps - 1 - i) * BN, q_count, k_count, CAUSAL)
+                powers, factor, top, total = softmax_step(scores, top, total, scale)
+                acc = tlx.async_dot_wait(0, acc)
+                tlx.barrier_arrive(v_empty[last])
+                acc = acc * factor[:, None]
+                p = powers.to(DTYPE)
+                step += 1
+        tlx.barrier_arrive(q_empty[q_slot])
+        number += 1
+        rows = row + tl.arange(0, ROWS)
+        if PACKED:
+            q_at = head % heads * q_size + q_first
+            o_row = q_first + row
+            o_column = head % heads * D
+            stride = heads * D
+        else:
+            q_at = head * q_size
+            o_row = head * q_size + row
+            o_column = 0
+            stride = D
+        tl.store(lse + q_at + rows, (top * scale + tl.math.log2(total)) * _LN_2, mask=rows < q_count)
+        inverse = 1 / tl.where(total == 0, 1, total)
+
+        block, next_head = take(work, work_full, work_empty, number)
+        last = step % STAGES
+        if block >= 0:
+            # The first block of the next tile goes with the last values of this one.
+            _, q_next = extent(next_head // heads, q_size, q_starts, PACKED)
+            _, k_next = extent(next_head // heads, k_size, k_starts, PACKED)
+            steps, _ = steps_of(block * BM, q_next, k_next, BM, BN, CAUSAL)
+            q_slot, phase = tlx.get_bufidx_phase(number, Q_SLOTS)
+            tlx.barrier_wait(q_full[q_slot * GROUPS + group], phase)
+            slot, phase = tlx.get_bufidx_phase(step + 1, STAGES)
+            tlx.barrier_wait(k_full[slot], phase)
+            tlx.named_barrier_wait(own, 256)
+            scores = tlx.async_dot(q_tiles[q_slot * GROUPS + group], tlx.local_trans(k_tiles[slot]))
+            tlx.barrier_wait(v_full[last], (step // STAGES) & 1)
+            acc = tlx.async_dot(p, v_tiles[last], acc)
+            tlx.named_barrier_arrive(other, 256)
+            scores = tlx.async_dot_wait(1, scores)
+            tlx.barrier_arrive(k_empty[slot])
+            scores = masked(scores, block * BM + group * ROWS, (steps - 1) * BN, q_next, k_next, CAUSAL)
+            powers, factor, top, total = softmax_step(scores, lowest, nothing, scale)
+            acc = tlx.async_dot_wait(0, acc)
+            p = powers.to(DTYPE)
+        else:
+            tlx.barrier_wait(v_full[last], (step // STAGES) & 1)
+            acc = tlx.async_dot(p, v_tiles[last], acc)
+            acc = tlx.async_dot_wait(0, acc)
+        tlx.barrier_arrive(v_empty[last])
+        step += 1
+        result = (acc * inverse[:, None]).to(DTYPE)
+        tlx.async_descriptor_store_wait(0)
+        store_rows(o, out, o_tiles[group], result, o_row, o_column, stride, q_count - row)
+        head = next_head
+    tlx.async_descriptor_store_wait(0)
+    if group == 0:
+        # The last turn, which nobody takes.
+        tlx.named_barrier_wait(15, 256)
+
+
 @triton.jit(do_not_specialize=_SIZES)
 def forward(
     q,
@@ -133,7 +279,6 @@ def forward(
     BM: tl.constexpr,
     BN: tl.constexpr,
     STAGES: tl.constexpr,
-    GROUPS: tl.constexpr,
     Q_SLOTS: tl.constexpr,
     CAUSAL: tl.constexpr,
     PACKED: tl.constexpr,
@@ -141,10 +286,6 @@ def forward(
     """Attend with ``tiles`` tiles of BM queries, those of one task in blocks of BM / GROUPS rows.
 
     ``shared`` heads share keys and values; ``scale`` is that of the scores times log2(e).
-
-    The softmax of a task overlaps with the products of the other one and not with its own. Held behind a branch, which
-    the assembler moves no wait across, it did that too, and an H200 was 4 % slower. Queries in registers, and rounding
-    and rescaling behind the start of the next product, were up to 5 % slower.
     """
     DTYPE: tl.constexpr = q.dtype
     ROWS: tl.constexpr = BM // GROUPS
@@ -152,7 +293,7 @@ def forward(
     o_tiles = tlx.local_alloc((ROWS, D), DTYPE, GROUPS)
     k_tiles = tlx.local_alloc((BN, D), DTYPE, STAGES)
     v_tiles = tlx.local_alloc((BN, D), DTYPE, STAGES)
-    work = tlx.local_alloc((1,), tl.int32, 2)
+    work = tlx.local_alloc((1,), tl.int32, 4)
     q_full = tlx.alloc_barriers(Q_SLOTS * GROUPS)
     q_empty = tlx.alloc_barriers(Q_SLOTS * GROUPS)
     k_full = tlx.alloc_barriers(STAGES)
@@ -160,179 +301,78 @@ def forward(
     v_full = tlx.alloc_barriers(STAGES)
     v_empty = tlx.alloc_barriers(STAGES, arrive_count=GROUPS)
     work_full = tlx.alloc_barriers(2)
-    work_empty = tlx.alloc_barriers(2, arrive_count=GROUPS)
+    work_empty = tlx.alloc_barriers(2, arrive_count=GROUPS + 1)
     batch_heads = tiles // blocks
 
     with tlx.async_tasks():
         with tlx.async_task("default"):
+            consume(
+                q_tiles, o_tiles, k_tiles, v_tiles, work, q_full, q_empty, k_full, k_empty, v_full, v_empty,
+                work_full, work_empty, o, out, lse, q_starts, k_starts, q_size, k_size, heads, scale,
+                0, D, BM, BN, STAGES, Q_SLOTS, CAUSAL, PACKED,
+            )  # fmt: skip
+        with tlx.async_task(num_warps=4, num_regs=_REGISTERS):
+            consume(
+                q_tiles, o_tiles, k_tiles, v_tiles, work, q_full, q_empty, k_full, k_empty, v_full, v_empty,
+                work_full, work_empty, o, out, lse, q_starts, k_starts, q_size, k_size, heads, scale,
+                1, D, BM, BN, STAGES, Q_SLOTS, CAUSAL, PACKED,
+            )  # fmt: skip
+        with tlx.async_task(num_warps=1, num_regs=24):
             tile = tl.program_id(0)
             number = 0
-            step = 0
             while tile < tiles:
+                block, head = place_of(tile, blocks, batch_heads, section)
+                q_first, q_count = extent(head // heads, q_size, q_starts, PACKED)
+                if block * BM < q_count:
+                    announce(work, work_full, work_empty, number, block, head)
+                    if PACKED:
+                        q_row = q_first + block * BM
+                        q_column = head % heads * D
+                    else:
+                        q_row = head * q_size + block * BM
+                        q_column = 0
+                    slot = number % Q_SLOTS
+                    for g in tl.static_range(GROUPS):
+                        part = slot * GROUPS + g
+                        tlx.barrier_expect_bytes(q_full[part], ROWS * D * 2)
+                        tlx.async_descriptor_load(q, q_tiles[part], [q_row + g * ROWS, q_column], q_full[part])
+                    number += 1
+                    # A tile is drawn when there is room for its queries, and not earlier than that.
+                    slot, phase = tlx.get_bufidx_phase(number, Q_SLOTS)
+                    for g in tl.static_range(GROUPS):
+                        tlx.barrier_wait(q_empty[slot * GROUPS + g], phase ^ 1)
                 drawn = tl.atomic_add(counter, 1, sem="relaxed")
                 # All programs together draw once for each tile, so this is the last one and leaves it for the next.
                 if drawn == tiles - 1:
                     tl.store(counter, 0)
-                block, head = place_of(tile, blocks, batch_heads, section)
-                row = block * BM
+                tile = tl.num_programs(0) + drawn
+            announce(work, work_full, work_empty, number, -1, 0)
+
+        with tlx.async_task(num_warps=1, num_regs=24):
+            number = 0
+            step = 0
+            block, head = take(work, work_full, work_empty, 0)
+            while block >= 0:
+                _, q_count = extent(head // heads, q_size, q_starts, PACKED)
+                k_first, k_count = extent(head // heads, k_size, k_starts, PACKED)
                 if PACKED:
-                    q_first, q_count = extent(head // heads, q_size, q_starts, PACKED)
-                    k_first, k_count = extent(head // heads, k_size, k_starts, PACKED)
-                    q_row = q_first + row
-                    q_column = head % heads * D
                     k_column = head % heads // shared * D
                 else:
-                    q_count = q_size
-                    k_count = k_size
                     k_first = head // shared * k_size
-                    q_row = head * q_size + row
-                    q_column = 0
                     k_column = 0
-                if row < q_count:
-                    slot, phase = tlx.get_bufidx_phase(number, 2)
-                    tlx.barrier_wait(work_empty[slot], phase ^ 1)
-                    tlx.local_store(work[slot], tl.full((1,), tile, tl.int32))
-                    tlx.barrier_arrive(work_full[slot])
-                    slot, phase = tlx.get_bufidx_phase(number, Q_SLOTS)
-                    for g in tl.static_range(GROUPS):
-                        part = slot * GROUPS + g
-                        tlx.barrier_wait(q_empty[part], phase ^ 1)
-                        tlx.barrier_expect_bytes(q_full[part], ROWS * D * 2)
-                        tlx.async_descriptor_load(q, q_tiles[part], [q_row + g * ROWS, q_column], q_full[part])
-                    steps, _ = steps_of(row, q_count, k_count, BM, BN, CAUSAL)
-                    for i in range(steps):
-                        at = k_first + (steps - 1 - i) * BN
-                        slot, phase = tlx.get_bufidx_phase(step, STAGES)
-                        tlx.barrier_wait(k_empty[slot], phase ^ 1)
-                        tlx.barrier_expect_bytes(k_full[slot], BN * D * 2)
-                        tlx.async_descriptor_load(k, k_tiles[slot], [at, k_column], k_full[slot])
-                        tlx.barrier_wait(v_empty[slot], phase ^ 1)
-                        tlx.barrier_expect_bytes(v_full[slot], BN * D * 2)
-                        tlx.async_descriptor_load(v, v_tiles[slot], [at, k_column], v_full[slot])
-                        step += 1
-                    number += 1
-                tile = tl.num_programs(0) + drawn
-            slot, phase = tlx.get_bufidx_phase(number, 2)
-            tlx.barrier_wait(work_empty[slot], phase ^ 1)
-            tlx.local_store(work[slot], tl.full((1,), tiles, tl.int32))
-            tlx.barrier_arrive(work_full[slot])
-
-        with tlx.async_task(num_warps=4, num_regs=_REGISTERS, replicate=GROUPS):
-            group: tl.constexpr = tlx.async_task_replica_id()
-            # Barrier 15 - g gives group g its turn on the tensor cores, of 128 threads that wait and 128 that arrive.
-            own: tl.constexpr = 15 - group
-            other: tl.constexpr = 15 - (group + 1) % GROUPS
-            step = 0
-            number = 0
-            if group == GROUPS - 1:
-                tlx.named_barrier_arrive(15, 256)
-            tlx.barrier_wait(work_full[0], 0)
-            tile = tl.max(tlx.local_load(work[0]), 0)
-            tlx.barrier_arrive(work_empty[0])
-            lowest = tl.full((ROWS,), float("-inf"), tl.float32)
-            nothing = tl.zeros((ROWS,), tl.float32)
-            top = lowest
-            total = nothing
-            p = tl.zeros((ROWS, BN), DTYPE)
-            if tile < tiles:
-                block, head = place_of(tile, blocks, batch_heads, section)
-                _, q_count = extent(head // heads, q_size, q_starts, PACKED)
-                _, k_count = extent(head // heads, k_size, k_starts, PACKED)
                 steps, _ = steps_of(block * BM, q_count, k_count, BM, BN, CAUSAL)
-                tlx.barrier_wait(q_full[group], 0)
-                tlx.barrier_wait(k_full[0], 0)
-                tlx.named_barrier_wait(own, 256)
-                scores = tlx.async_dot(q_tiles[group], tlx.local_trans(k_tiles[0]))
-                tlx.named_barrier_arrive(other, 256)
-                scores = tlx.async_dot_wait(0, scores)
-                tlx.barrier_arrive(k_empty[0])
-                scores = masked(scores, block * BM + group * ROWS, (steps - 1) * BN, q_count, k_count, CAUSAL)
-                powers, factor, top, total = softmax_step(scores, lowest, nothing, scale)
-                p = powers.to(DTYPE)
-            while tile < tiles:
-                block, head = place_of(tile, blocks, batch_heads, section)
-                q_first, q_count = extent(head // heads, q_size, q_starts, PACKED)
-                _, k_count = extent(head // heads, k_size, k_starts, PACKED)
-                row = block * BM + group * ROWS
-                steps, edges = steps_of(block * BM, q_count, k_count, BM, BN, CAUSAL)
-                q_slot = number % Q_SLOTS * GROUPS + group
-                acc = tl.zeros((ROWS, D), tl.float32)
-                for part in tl.static_range(2):
-                    # Blocks with a mask come first, then those without.
-                    for i in range(1 if part == 0 else edges, edges if part == 0 else steps):
-                        last = step % STAGES
-                        slot, phase = tlx.get_bufidx_phase(step + 1, STAGES)
-                        tlx.barrier_wait(k_full[slot], phase)
-                        tlx.named_barrier_wait(own, 256)
-                        scores = tlx.async_dot(q_tiles[q_slot], tlx.local_trans(k_tiles[slot]))
-                        tlx.barrier_wait(v_full[last], (step // STAGES) & 1)
-                        acc = tlx.async_dot(p, v_tiles[last], acc)
-                        tlx.named_barrier_arrive(other, 256)
-                        scores = tlx.async_dot_wait(1, scores)
-                        tlx.barrier_arrive(k_empty[slot])
-                        if part == 0:
-                            scores = masked(scores, row, (steps - 1 - i) * BN, q_count, k_count, CAUSAL)
-                        powers, factor, top, total = softmax_step(scores, top, total, scale)
-                        acc = tlx.async_dot_wait(0, acc)
-                        tlx.barrier_arrive(v_empty[last])
-                        acc = acc * factor[:, None]
-                        p = powers.to(DTYPE)
-                        step += 1
-                tlx.barrier_arrive(q_empty[q_slot])
+                for i in range(steps):
+                    at = k_first + (steps - 1 - i) * BN
+                    slot, phase = tlx.get_bufidx_phase(step, STAGES)
+                    tlx.barrier_wait(k_empty[slot], phase ^ 1)
+                    tlx.barrier_expect_bytes(k_full[slot], BN * D * 2)
+                    tlx.async_descriptor_load(k, k_tiles[slot], [at, k_column], k_full[slot])
+                    tlx.barrier_wait(v_empty[slot], phase ^ 1)
+                    tlx.barrier_expect_bytes(v_full[slot], BN * D * 2)
+                    tlx.async_descriptor_load(v, v_tiles[slot], [at, k_column], v_full[slot])
+                    step += 1
                 number += 1
-                rows = row + tl.arange(0, ROWS)
-                if PACKED:
-                    q_at = head % heads * q_size + q_first
-                    o_row = q_first + row
-                    o_column = head % heads * D
-                    stride = heads * D
-                else:
-                    q_at = head * q_size
-                    o_row = head * q_size + row
-                    o_column = 0
-                    stride = D
-                tl.store(lse + q_at + rows, (top * scale + tl.math.log2(total)) * _LN_2, mask=rows < q_count)
-                inverse = 1 / tl.where(total == 0, 1, total)
-
-                slot, phase = tlx.get_bufidx_phase(number, 2)
-                tlx.barrier_wait(work_full[slot], phase)
-                tile = tl.max(tlx.local_load(work[slot]), 0)
-                tlx.barrier_arrive(work_empty[slot])
-                last = step % STAGES
-                if tile < tiles:
-                    # The first block of the next tile goes with the last values of this one.
-                    block, next_head = place_of(tile, blocks, batch_heads, section)
-                    _, q_next = extent(next_head // heads, q_size, q_starts, PACKED)
-                    _, k_next = extent(next_head // heads, k_size, k_starts, PACKED)
-                    steps, _ = steps_of(block * BM, q_next, k_next, BM, BN, CAUSAL)
-                    q_slot, phase = tlx.get_bufidx_phase(number, Q_SLOTS)
-                    tlx.barrier_wait(q_full[q_slot * GROUPS + group], phase)
-                    slot, phase = tlx.get_bufidx_phase(step + 1, STAGES)
-                    tlx.barrier_wait(k_full[slot], phase)
-                    tlx.named_barrier_wait(own, 256)
-                    scores = tlx.async_dot(q_tiles[q_slot * GROUPS + group], tlx.local_trans(k_tiles[slot]))
-                    tlx.barrier_wait(v_full[last], (step // STAGES) & 1)
-                    acc = tlx.async_dot(p, v_tiles[last], acc)
-                    tlx.named_barrier_arrive(other, 256)
-                    scores = tlx.async_dot_wait(1, scores)
-                    tlx.barrier_arrive(k_empty[slot])
-                    scores = masked(scores, block * BM + group * ROWS, (steps - 1) * BN, q_next, k_next, CAUSAL)
-                    powers, factor, top, total = softmax_step(scores, lowest, nothing, scale)
-                    acc = tlx.async_dot_wait(0, acc)
-                    p = powers.to(DTYPE)
-                else:
-                    tlx.barrier_wait(v_full[last], (step // STAGES) & 1)
-                    acc = tlx.async_dot(p, v_tiles[last], acc)
-                    acc = tlx.async_dot_wait(0, acc)
-                tlx.barrier_arrive(v_empty[last])
-                step += 1
-                result = (acc * inverse[:, None]).to(DTYPE)
-                tlx.async_descriptor_store_wait(0)
-                store_rows(o, out, o_tiles[group], result, o_row, o_column, stride, q_count - row)
-            tlx.async_descriptor_store_wait(0)
-            if group == 0:
-                # The last turn, which nobody takes.
-                tlx.named_barrier_wait(15, 256)
+                block, head = take(work, work_full, work_empty, number)
 
 
 @triton.jit
@@ -789,7 +829,7 @@ def attention(
     if not scale > 0:
         raise ValueError(f"expected a positive scale, got {scale}")
     tile = {**FORWARD[problem.dim][0], **config}
-    rows = tile["BM"] // tile["GROUPS"]
+    rows = tile["BM"] // GROUPS.value
     out = torch.empty_like(q)
     shape = (problem.heads, problem.q_size) if packed else q.shape[:3]
     lse = torch.empty(shape, device=q.device, dtype=torch.float32)
@@ -888,7 +928,7 @@ def compile_forward(
 ):
     """Return the forward kernel compiled for a target, on any machine; ``options`` are added to those of a launch."""
     tile = {**FORWARD[dim][0], **config}
-    rows = tile["BM"] // tile["GROUPS"]
+    rows = tile["BM"] // GROUPS.value
     blocks = {"q": rows, "k": tile["BN"], "v": tile["BN"], "o": rows}
     text = ", ".join(f"{name}=tensordesc<{dtype}{[size, dim]}>" for name, size in blocks.items())
     text += f", out=*{dtype}:16, lse=*fp32:16, {_TAIL}, scale=fp32, counter=*i32:16"

@@ -100,7 +100,7 @@ class Problem:
     def simulate_forward(self, example, programs, seed, **config):
         tile = {**example.FORWARD[self.dim][0], **config}
         out, lse = np.full_like(self.q, np.nan), self.empty_logarithms()
-        rows = tile["BM"] // tile["GROUPS"]
+        rows = tile["BM"] // example.GROUPS.value
         described = [self.describe(x, n) for x, n in ((self.q, rows), (self.k, tile["BN"]), (self.v, tile["BN"]))]
         blocks = -(-self.q_longest // tile["BM"])
         tiles = blocks * len(self.lengths) * self.heads
@@ -187,7 +187,7 @@ def test_backward(example, lengths, heads, shared, causal, packed):
 def test_forward_code(example, dim):
     kernel = example.compile_forward(dim)
     ptx = kernel.asm["ptx"]
-    assert len(re.findall(r"setmaxnreg\.inc\.sync\.aligned\.u32\s+240;", ptx)) == 2
+    assert len(re.findall(r"setmaxnreg\.(?:inc|dec)\.sync\.aligned\.u32\s+240;", ptx)) == 2
     assert "cp.async.bulk.tensor.2d.global.shared::cta" in ptx
     sass = kernel.asm["sass"]
     # Serialized products wait for all before them, each.
