@@ -1,6 +1,6 @@
 #include "tritonext_tlx/IR/AsyncBuilders.h"
+#include "tritonext/SharedMemory.h"
 #include "tritonext_tlx/IR/Dialect.h"
-#include "tritonext_tlx/IR/SharedMemory.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"

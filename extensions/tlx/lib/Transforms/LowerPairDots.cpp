@@ -1,5 +1,5 @@
 #include "tritonext/Remarks.h"
-#include "tritonext_tlx/IR/SharedMemory.h"
+#include "tritonext/SharedMemory.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

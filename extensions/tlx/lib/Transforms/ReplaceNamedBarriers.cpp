@@ -1,4 +1,4 @@
-#include "tritonext_tlx/IR/SharedMemory.h"
+#include "tritonext/SharedMemory.h"
 #include "tritonext_tlx/Transforms/Passes.h"
 #include "tritonext_tlx/Transforms/Views.h"
 

@@ -1,18 +1,18 @@
-//===- SharedMemory.h - Addresses and instructions for clusters -*- C++ -*-===//
+//===- SharedMemory.h - Addresses and instructions as assembly -*- C++ -*-===//
 //
 // What has no stock op is inline assembly on the address of a view. The type of a view after the
 // conversion to LLVM is known, so a cast to it stands for the converted value before.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TRITONEXT_TLX_IR_SHAREDMEMORY_H
-#define TRITONEXT_TLX_IR_SHAREDMEMORY_H
+#ifndef TRITONEXT_SHAREDMEMORY_H
+#define TRITONEXT_SHAREDMEMORY_H
 
 #include "mlir/IR/Builders.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Tools/LinearLayout.h"
 
-namespace tritonext::tlx {
+namespace tritonext {
 
 /// The place of a view in shared memory: a pointer to what it is part of, and at which element of
 /// that it begins.
@@ -57,6 +57,6 @@ mlir::ResultRange buildAsm(mlir::OpBuilder &builder, mlir::Location loc, mlir::T
 /// Lets other blocks of the cluster see initialised barriers.
 void buildBarrierInitFence(mlir::OpBuilder &builder, mlir::Location loc);
 
-} // namespace tritonext::tlx
+} // namespace tritonext
 
-#endif // TRITONEXT_TLX_IR_SHAREDMEMORY_H
+#endif // TRITONEXT_SHAREDMEMORY_H

@@ -1,4 +1,4 @@
-#include "tritonext_tlx/IR/SharedMemory.h"
+#include "tritonext/SharedMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,7 +19,7 @@ StringAttr dimension(MLIRContext *context, unsigned index) {
 
 } // namespace
 
-namespace tritonext::tlx {
+namespace tritonext {
 
 SharedView viewOf(OpBuilder &builder, Location loc, Value view) {
   int64_t rank = cast<ttg::MemDescType>(view.getType()).getRank();
@@ -113,4 +113,4 @@ void buildBarrierInitFence(OpBuilder &builder, Location loc) {
            "~{memory}");
 }
 
-} // namespace tritonext::tlx
+} // namespace tritonext
