@@ -41,6 +41,7 @@ before = {cuda = "nvidia.ttnvgpuir.tma_lowering"}
 [[tool.tritonext.passes]]
 def = "PrintPass"
 stage = "llir"
+languages = ["triton", "gluon"]
 
 [[tool.tritonext.dialects]]
 name = "ls"
@@ -83,6 +84,7 @@ def test_reads_everything(write):
     assert found.ops[0].function == "tritonext::loop_split::buildMark"
     assert found.passes[0].idempotent
     assert not found.passes[1].idempotent
+    assert [entry.languages for entry in found.passes] == [("triton",), ("triton",), ("triton", "gluon")]
 
 
 def test_derives_every_name_from_the_id(write):
@@ -136,6 +138,7 @@ def test_json_gives_an_equal_manifest(write):
         ('stage = "ttgir"', 'stage = "ptx"', r"tool.tritonext.passes\[0\].stage", "one of ttir, ttgir, llir"),
         ("#-1", "#0", r"tool.tritonext.passes\[0\].after", "occurrence"),
         ("ttgpuir.remove", "passes.ttgpuir.add remove", r"tool.tritonext.passes\[0\].after", "anchor such as"),
+        ('"gluon"]', '"helion"]', r"tool.tritonext.passes\[2\].languages\[1\]", "triton or gluon"),
         ("idempotent", "idempotant", r"tool.tritonext.passes\[0\].idempotant", "did you mean `idempotent`"),
         ("idempotent = true", 'before = "ttir.combine"', r"tool.tritonext.passes\[0\].after", "found: both"),
         ("{cuda =", "{rocm =", r"tool.tritonext.passes\[1\].before.rocm", "unknown key"),

@@ -43,6 +43,7 @@ BACKENDS = ("cuda", "hip")
 _ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _PASS_DEF = re.compile(r"([A-Z][a-z0-9]*)+Pass")
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LANGUAGE = re.compile("triton|gluon")
 _ANCHOR = re.compile(r"[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+(#(-?[1-9][0-9]*))?")
 _TARGET = re.compile(r"cuda:[1-9][0-9]+|hip:gfx[0-9a-f]+")
 _CXX_NAME = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", re.ASCII)
@@ -89,6 +90,7 @@ class PassEntry:
         position: ``"before"`` or ``"after"`` the anchor; None when the pass has no place in the default pipeline.
         anchors: Pairs of backend and anchor; a backend that is absent does not run the pass by default.
         idempotent: Whether a second run changes nothing.
+        languages: Front ends, ``triton`` and ``gluon``, in whose kernels the pass runs by default.
     """
 
     extension: str
@@ -97,6 +99,7 @@ class PassEntry:
     position: str | None
     anchors: tuple[tuple[str, str], ...]
     idempotent: bool
+    languages: tuple[str, ...] = ("triton",)
 
     def anchor(self, backend: str) -> str | None:
         """Return the default anchor on ``backend``, or None when the pass does not run there by default."""
@@ -260,6 +263,8 @@ def _pass_to_data(entry: PassEntry) -> dict[str, object]:
     data: dict[str, object] = {"def": entry.definition, "stage": entry.stage, "idempotent": entry.idempotent}
     if entry.position:
         data[entry.position] = dict(entry.anchors)
+    if entry.languages != ("triton",):
+        data["languages"] = list(entry.languages)
     return data
 
 
@@ -435,6 +440,7 @@ def _parse_pass(table: _Table, identifier: str) -> PassEntry:
         raise table.error("after", "a pass has one default place", expected="before or after", found="both")
     anchors = _parse_anchors(table, positions[0]) if positions else {}
     idempotent = table.get("idempotent", bool, "a boolean", False)
+    languages = table.strings("languages", _LANGUAGE, "triton or gluon")
     table.close()
     return PassEntry(
         extension=identifier,
@@ -443,6 +449,7 @@ def _parse_pass(table: _Table, identifier: str) -> PassEntry:
         position=positions[0] if positions else None,
         anchors=tuple(anchors.items()),
         idempotent=bool(idempotent),
+        languages=languages or ("triton",),
     )
 
 

@@ -19,7 +19,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import cachekey
@@ -194,6 +194,7 @@ class Step:
         function: Callable of a stage or pipeline step.
         function_key: What the cache key covers of that callable.
         targets: Backends (``cuda``) or targets (``cuda:90``) it is for; empty for all.
+        languages: Those of the pipeline's languages whose kernels it is for; empty for all.
     """
 
     kind: str
@@ -203,9 +204,12 @@ class Step:
     function: Callable | None = field(default=None, compare=False)
     function_key: str = ""
     targets: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
 
-    def applies(self, target: str) -> bool:
-        """Whether the step is for ``target``, such as ``cuda:90``."""
+    def applies(self, target: str, language: str) -> bool:
+        """Whether the step is for ``target``, such as ``cuda:90``, and kernels of ``language``."""
+        if self.languages and language not in self.languages:
+            return False
         return not self.targets or target in self.targets or target.partition(":")[0] in self.targets
 
     def __str__(self) -> str:
@@ -416,7 +420,8 @@ class Pipeline:
     @functools.cached_property
     def _key(self) -> str:
         steps = [
-            [step.kind, step.stage, str(step.anchor), list(map(str, step.passes)), step.function_key, *step.targets]
+            {name: str(value) for name, value in vars(step).items() if name not in ("passes", "function")}
+            | {"passes": list(map(str, step.passes))}
             for step in self.steps
         ]
         content = [cachekey.extension_digest(identifier) for identifier in self.extensions]
@@ -540,20 +545,16 @@ def from_manifest(manifest: Manifest, options: Mapping[str, Mapping[str, Any]] |
         options: Options by pass name.
     """
     options = options or {}
-    steps = [
-        _pass_step(
-            entry.position,
-            entry.stage,
-            anchor,
-            [PassRef(entry.name, options.get(entry.name, {}), extension=manifest.id)],
-            (backend,),
-        )
-        for entry in manifest.passes
-        if entry.position
-        for backend, anchor in entry.anchors
-    ]
+    placed = [entry for entry in manifest.passes if entry.position]
+    steps = []
+    for entry in placed:
+        ref = PassRef(entry.name, options.get(entry.name, {}), extension=manifest.id)
+        for backend, anchor in entry.anchors:
+            step = _pass_step(entry.position, entry.stage, anchor, [ref], (backend,))
+            steps.append(replace(step, languages=entry.languages))
+    languages = tuple(sorted({"triton"}.union(*(entry.languages for entry in placed)), reverse=True))
     return Pipeline(
-        tuple(steps), name=manifest.id, targets=manifest.targets, languages=("triton",), extension=manifest.id
+        tuple(steps), name=manifest.id, targets=manifest.targets, languages=languages, extension=manifest.id
     )
 
 

@@ -1,5 +1,7 @@
 """Every kind of step in every kind of stage, on both backends and both front ends."""
 
+from dataclasses import replace
+
 import pytest
 import triton
 from triton.experimental import gluon
@@ -409,6 +411,15 @@ def test_gluon_kernels(ran):
     assert caught.value.details[0] == "gluon.inliner"
     with tritonext.use(Pipeline([disable_pass(*COALESCE)], languages=("triton",))):
         assert _compile_gluon().asm["cubin"]
+
+
+def test_steps_of_one_language(ran):
+    licm = insert_after("ttgir", "gluon.inliner", "ttir.triton_licm")
+    coalesce = disable_pass(*COALESCE)
+    pipeline = Pipeline([replace(licm, languages=("gluon",)), replace(coalesce, languages=("triton",))])
+    with tritonext.use(pipeline):
+        assert ran("ttgir", _compile_gluon)[:2] == ["gluon-inline", "triton-licm"]
+    assert pipeline.key() != Pipeline([licm, coalesce]).key()
 
 
 def test_ir_file_warns_about_the_stages_it_skips(compiled, kernel, tmp_path):

@@ -410,7 +410,9 @@ def plan(
             activation.warn_unsupported(pipeline, info.target)
             continue
         active.append(pipeline)
-    steps = [(step, pipeline) for pipeline in active for step in pipeline.steps if step.applies(info.target)]
+    steps = [
+        (step, pipeline) for pipeline in active for step in pipeline.steps if step.applies(info.target, info.language)
+    ]
     touched = {step.stage for step, _ in steps if step.anchor is not None}
     result = Plan(
         info,
