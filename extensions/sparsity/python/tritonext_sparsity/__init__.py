@@ -6,7 +6,8 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 import tritonext
 
 from .language import dot_sparse, expand24, sparse_dot
+from .warp_group import async_sparse_dot, metadata_layout
 
-__all__ = ["dot_sparse", "expand24", "sparse_dot"]
+__all__ = ["async_sparse_dot", "dot_sparse", "expand24", "metadata_layout", "sparse_dot"]
 
 tritonext.load("sparsity")

@@ -83,4 +83,25 @@ def LowerDotsPass : Pass<"sparsity-lower-dots", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LowerWarpGroupDotsPass : Pass<"sparsity-lower-warp-group-dots", "::mlir::ModuleOp"> {
+  let summary = "Lower sparse products of warp groups to wgmma.mma_async.sp";
+  let description = [{
+    Each `sparsity.warp_group_dot` becomes a fence, the instructions for its rows, columns and steps along K, and a
+    commit, as inline assembly: neither NVVM nor Triton has an op for the sparse form. A product that is not asynchronous
+    is followed by a wait. It runs behind the passes that place barriers and fences, which see what the product reads.
+
+    The instructions read their registers, the metadata and perhaps the values, until a wait covers them, so these stay as
+    they are until there. The wait has to be in the same block.
+
+    Where `maxNumImpreciseAcc` is below K, products of 8-bit floats add up that many elements at a time from zero, and
+    the sums are added to the accumulator as 32-bit floats, like those of the stock `ttng.warp_group_dot`.
+
+    Source: PTX ISA, wgmma.mma_async.sp and the matrix descriptor of wgmma.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::triton::gpu::TritonGPUDialect",
+    "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"
+  ];
+}
+
 #endif // TRITONEXT_SPARSITY_TRANSFORMS_PASSES_TD

@@ -1,0 +1,464 @@
+"""A persistent, warp-specialized product of a sparse weight and activations for Hopper GPUs.
+
+A linear layer is ``out[t, f] = sum over k of x[t, k] * w[f, k]``. The sparse operand of the hardware is the left one,
+so a block computes a tile of ``w @ x.T``, and writes its transpose: the accumulator goes through shared memory by
+``stmatrix.trans``, and from there to ``out`` in rows.
+
+One warp copies tiles of ``values`` and ``x`` into a ring in shared memory; two warp groups each multiply half of the
+rows with all of the columns. Their metadata comes from global memory straight into registers, in the order of those.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma_wait,
+)
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+from ..formats.prepack import wgmma_orders
+from ..warp_group import async_sparse_dot, metadata_layout
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["ACTIVATIONS", "Config", "sparse_linear_hopper"]
+
+ACTIVATIONS = ("none", "relu", "relu2", "silu", "gelu")
+"""What can be applied to the sums: ``relu2`` is the square of ``relu``, ``gelu`` that with the error function."""
+
+# Bytes of metadata of a tile of 64 x 64, which one warp group reads with 4 bytes a thread.
+_UNIT = gl.constexpr(512)
+
+
+@gluon.constexpr_function
+def _flat_layout(row_tiles: int, units: int) -> gl.DistributedLinearLayout:
+    """Return the layout of metadata as it lies in memory: 4 consecutive bytes to a thread, 128 threads in order."""
+    size = row_tiles * units * 512
+    beyond = [[1 << bit] for bit in range(9, size.bit_length() - 1)]
+    lanes, warps = [[4 << bit] for bit in range(5)], [[128], [256]]
+    return gl.DistributedLinearLayout([[1], [2], *beyond], lanes, warps, [], [size])
+
+
+def _unpacking(M: int, K: int, bits: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return wgmma_orders("int8" if bits == 8 else "float16").meta.unpacking(M, K // 8)
+
+
+@gluon.constexpr_function
+def _unpacked_shape(M: int, K: int, bits: int) -> list[int]:
+    return list(_unpacking(M, K, bits)[0])
+
+
+@gluon.constexpr_function
+def _unpacked_axes(M: int, K: int, bits: int) -> list[int]:
+    return list(_unpacking(M, K, bits)[1])
+
+
+@gluon.jit
+def load_metadata(
+    meta,
+    row_tile,
+    unit,
+    row_tiles,
+    units,
+    M: gl.constexpr,
+    K: gl.constexpr,
+    acc_layout: gl.constexpr,
+    BITS: gl.constexpr,
+):
+    """Load metadata in fragment order as a tensor of M x K / 8 in the layout that the products read.
+
+    Args:
+        meta: Prepacked metadata, ``row_tiles`` x ``units`` tiles of 64 x 64 logical elements.
+        row_tile: Number of the first tile along rows; those behind the last are that.
+        unit: Number of the first tile along K; those behind the last are that.
+        row_tiles: How many tiles there are along rows.
+        units: How many there are along K.
+        M: Rows.
+        K: Logical columns.
+        acc_layout: Layout of the accumulator.
+        BITS: Bits of an element of the values.
+    """
+    DOWN: gl.constexpr = M // 64
+    ALONG: gl.constexpr = K // 64
+    flat: gl.constexpr = _flat_layout(DOWN, ALONG)
+    at = gl.arange(0, DOWN * ALONG * _UNIT, flat)
+    row = gl.minimum(at // (ALONG * _UNIT) + row_tile, row_tiles - 1)
+    column = gl.minimum(at // _UNIT % ALONG + unit, units - 1)
+    words = gl.load(meta + (row * units + column) * _UNIT + at % _UNIT)
+    parts = words.reshape(_unpacked_shape(M, K, BITS)).permute(_unpacked_axes(M, K, BITS))
+    layout: gl.constexpr = metadata_layout(acc_layout, M, K, BITS)
+    return gl.convert_layout(parts.reshape([M, K // 8]), layout, assert_trivial=True)
+
+
+@gluon.jit
+def _place(tile, tiles_m, tiles_n, GROUP: gl.constexpr):
+    """Return the row and the column of a tile; groups of rows of tiles go along columns together."""
+    size = GROUP * tiles_n
+    first = tile // size * GROUP
+    rows = gl.minimum(tiles_m - first, GROUP)
+    return first + tile % size % rows, tile % size // rows
+
+
+@gluon.jit
+def _advance(stage, phase, STAGES: gl.constexpr):
+    following = stage + 1
+    wrapped = following == STAGES
+    return gl.where(wrapped, 0, following), gl.where(wrapped, phase ^ 1, phase)
+
+
+@gluon.jit
+def _produce(
+    values_desc,
+    x_desc,
+    values,
+    x,
+    full,
+    empty,
+    tiles_m,
+    tiles_n,
+    steps,
+    BLOCK_M: gl.constexpr,
+    BLOCK_N: gl.constexpr,
+    BLOCK_K: gl.constexpr,
+    STAGES: gl.constexpr,
+    GROUP: gl.constexpr,
+):
+    stage = 0
+    phase = 1
+    for tile in range(gl.program_id(0), tiles_m * tiles_n, gl.num_programs(0)):
+        tile_m, tile_n = _place(tile, tiles_m, tiles_n, GROUP)
+        for step in range(steps):
+            mbarrier.wait(empty.index(stage), phase)
+            ready = full.index(stage)
+            mbarrier.expect(ready, values_desc.nbytes_per_cta + x_desc.nbytes_per_cta)
+            tma.async_load(values_desc, [tile_m * BLOCK_M, step * (BLOCK_K // 2)], ready, values.index(stage))
+            tma.async_load(x_desc, [tile_n * BLOCK_N, step * BLOCK_K], ready, x.index(stage))
+            stage, phase = _advance(stage, phase, STAGES)
+
+
+@gluon.jit
+def _activate(value, ACTIVATION: gl.constexpr):
+    if ACTIVATION == "relu" or ACTIVATION == "relu2":
+        value = gl.maximum(value, 0.0)
+    if ACTIVATION == "relu2":
+        value = value * value
+    if ACTIVATION == "silu":
+        value = value / (1.0 + gl.exp(-value))
+    if ACTIVATION == "gelu":
+        value = 0.5 * value * (1.0 + gl.erf(value * 0.7071067811865476))
+    return value
+
+
+@gluon.jit
+def _store(out_desc, buffer, sums, token, feature):
+    """Write a part of the transposed accumulator."""
+    tma.store_wait(0)
+    buffer.store(sums.to(out_desc.dtype).permute([1, 0]))
+    fence_async_shared()
+    tma.async_store(out_desc, [token, feature], buffer)
+
+
+@gluon.jit
+def _consume(
+    out_desc,
+    meta,
+    scale_w,
+    scale_x,
+    bias,
+    residual,
+    values,
+    x,
+    buffers,
+    full,
+    empty,
+    tiles_m,
+    tiles_n,
+    steps,
+    row_tiles,
+    units,
+    tokens,
+    features,
+    WHICH: gl.constexpr,
+    BLOCK_M: gl.constexpr,
+    BLOCK_N: gl.constexpr,
+    BLOCK_K: gl.constexpr,
+    STAGES: gl.constexpr,
+    GROUP: gl.constexpr,
+    SPLIT: gl.constexpr,
+    ACTIVATION: gl.constexpr,
+):
+    ROWS: gl.constexpr = BLOCK_M // 2
+    BITS: gl.constexpr = values.dtype.primitive_bitwidth
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_N, 256 // BITS])
+    buffer = buffers.index(WHICH)
+    stage = 0
+    phase = 0
+    for tile in range(gl.program_id(0), tiles_m * tiles_n, gl.num_programs(0)):
+        tile_m, tile_n = _place(tile, tiles_m, tiles_n, GROUP)
+        feature = tile_m * BLOCK_M + WHICH * ROWS
+        row_tile = feature // 64
+        acc = gl.zeros([ROWS, BLOCK_N], gl.float32, layout)
+        words = load_metadata(meta, row_tile, 0, row_tiles, units, ROWS, BLOCK_K, layout, BITS)
+        for step in range(steps):
+            mbarrier.wait(full.index(stage), phase)
+            left = values.index(stage).slice(WHICH * ROWS, ROWS)
+            token = async_sparse_dot(left, words, x.index(stage).permute([1, 0]), acc)
+            unit = (step + 1) * (BLOCK_K // 64)
+            words = load_metadata(meta, row_tile, unit, row_tiles, units, ROWS, BLOCK_K, layout, BITS)
+            # The other warp group keeps the tensor cores busy meanwhile.
+            acc = warpgroup_mma_wait(0, [token])
+            mbarrier.arrive(empty.index(stage))
+            stage, phase = _advance(stage, phase, STAGES)
+
+        rows = feature + gl.arange(0, ROWS, gl.SliceLayout(1, layout))
+        columns = tile_n * BLOCK_N + gl.arange(0, BLOCK_N, gl.SliceLayout(0, layout))
+        if scale_w is not None:
+            acc = acc * gl.load(scale_w + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
+        if scale_x is not None:
+            acc = acc * gl.load(scale_x + columns, mask=columns < tokens, other=0.0).to(gl.float32)[None, :]
+        if bias is not None:
+            acc = acc + gl.load(bias + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
+        acc = _activate(acc, ACTIVATION)
+        if residual is not None:
+            inside = (rows < features)[:, None] & (columns < tokens)[None, :]
+            at = residual + columns.to(gl.int64)[None, :] * features + rows[:, None]
+            acc = acc + gl.load(at, mask=inside, other=0.0).to(gl.float32)
+        if SPLIT == 1:
+            _store(out_desc, buffer, acc, tile_n * BLOCK_N, feature)
+        else:
+            first, second = acc.reshape([ROWS, 2, BLOCK_N // 2]).permute([0, 2, 1]).split()
+            _store(out_desc, buffer, first, tile_n * BLOCK_N, feature)
+            _store(out_desc, buffer, second, tile_n * BLOCK_N + BLOCK_N // 2, feature)
+    tma.store_wait(0)
+
+
+@gluon.jit
+def sparse_gemm(
+    values_desc,
+    x_desc,
+    out_desc,
+    meta,
+    scale_w,
+    scale_x,
+    bias,
+    residual,
+    tokens,
+    features,
+    K,
+    BLOCK_M: gl.constexpr,
+    BLOCK_N: gl.constexpr,
+    BLOCK_K: gl.constexpr,
+    STAGES: gl.constexpr,
+    GROUP: gl.constexpr,
+    SPLIT: gl.constexpr,
+    ACTIVATION: gl.constexpr,
+):
+    """Compute ``out = activation(x @ w.T * scales + bias) + residual`` of a weight that is 2:4 sparse."""
+    values = gl.allocate_shared_memory(values_desc.dtype, [STAGES, BLOCK_M, BLOCK_K // 2], values_desc.layout)
+    x = gl.allocate_shared_memory(x_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], x_desc.layout)
+    buffers = gl.allocate_shared_memory(out_desc.dtype, [2, BLOCK_N // SPLIT, BLOCK_M // 2], out_desc.layout)
+    full = mbarrier.allocate_mbarrier(batch=STAGES)
+    empty = mbarrier.allocate_mbarrier(batch=STAGES)
+    for stage in gl.static_range(STAGES):
+        mbarrier.init(full.index(stage), count=1)
+        mbarrier.init(empty.index(stage), count=2)
+    fence_async_shared()
+    tiles_m = gl.cdiv(features, BLOCK_M)
+    tiles_n = gl.cdiv(tokens, BLOCK_N)
+    steps = gl.cdiv(K, BLOCK_K)
+    row_tiles = gl.cdiv(features, 64)
+    units = gl.cdiv(K, 64)
+    gl.warp_specialize(
+        [
+            (
+                _consume,
+                (
+                    out_desc,
+                    meta,
+                    scale_w,
+                    scale_x,
+                    bias,
+                    residual,
+                    values,
+                    x,
+                    buffers,
+                    full,
+                    empty,
+                    tiles_m,
+                    tiles_n,
+                    steps,
+                    row_tiles,
+                    units,
+                    tokens,
+                    features,
+                    0,
+                    BLOCK_M,
+                    BLOCK_N,
+                    BLOCK_K,
+                    STAGES,
+                    GROUP,
+                    SPLIT,
+                    ACTIVATION,
+                ),
+            ),
+            (
+                _consume,
+                (
+                    out_desc,
+                    meta,
+                    scale_w,
+                    scale_x,
+                    bias,
+                    residual,
+                    values,
+                    x,
+                    buffers,
+                    full,
+                    empty,
+                    tiles_m,
+                    tiles_n,
+                    steps,
+                    row_tiles,
+                    units,
+                    tokens,
+                    features,
+                    1,
+                    BLOCK_M,
+                    BLOCK_N,
+                    BLOCK_K,
+                    STAGES,
+                    GROUP,
+                    SPLIT,
+                    ACTIVATION,
+                ),
+            ),
+            (
+                _produce,
+                (
+                    values_desc,
+                    x_desc,
+                    values,
+                    x,
+                    full,
+                    empty,
+                    tiles_m,
+                    tiles_n,
+                    steps,
+                    BLOCK_M,
+                    BLOCK_N,
+                    BLOCK_K,
+                    STAGES,
+                    GROUP,
+                ),
+            ),
+        ],
+        [4, 1],
+        [240, 24],
+    )
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of a tile of the product.
+
+    Attributes:
+        block_m: Features of the output, 128 or 256.
+        block_n: Tokens, a power of two from 16 to 256.
+        block_k: Columns of the weight, a multiple of 64.
+        stages: Tiles in the ring.
+        group: Rows of tiles that are computed together.
+        split: In how many parts a tile is written.
+    """
+
+    block_m: int = 256
+    block_n: int = 128
+    block_k: int = 128
+    stages: int = 3
+    group: int = 8
+    split: int = 2
+
+
+DEFAULT = Config()
+
+
+def shared_layout(block: list[int], bits: int) -> gl.NVMMASharedLayout:
+    """Return the layout in shared memory of a tile with rows of at least 32 bytes."""
+    width = block[-1] * bits // 8
+    return gl.NVMMASharedLayout(min(128, width & -width), bits, len(block))
+
+
+def sparse_linear_hopper(
+    values: torch.Tensor,
+    meta: torch.Tensor,
+    x: torch.Tensor,
+    out: torch.Tensor,
+    *,
+    scale_w: torch.Tensor | None = None,
+    scale_x: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    residual: torch.Tensor | None = None,
+    activation: str = "none",
+    config: Config = DEFAULT,
+) -> torch.Tensor:
+    """Write ``activation(scale_x * scale_w * (x @ w.T) + bias) + residual`` to ``out``, and return it.
+
+    Nothing is checked here: see ``sparse_linear`` for a function that does.
+
+    Args:
+        values: What the weight keeps, [features, K / 2], of float16, bfloat16 or an 8-bit float.
+        meta: Its metadata in fragment order, ``wgmma_orders(dtype).meta``, of rows and columns filled up to multiples
+            of 64.
+        x: [tokens, K] of the type of ``values``, or another 8-bit float.
+        out: [tokens, features], of any type of floats.
+        scale_w: Factors of features.
+        scale_x: Factors of tokens.
+        bias: Of features.
+        residual: [tokens, features], contiguous.
+        activation: One of :data:`ACTIVATIONS`.
+        config: Sizes of tiles.
+    """
+    tokens, K = x.shape
+    features = values.shape[0]
+
+    def describe(tensor: torch.Tensor, block: list[int]) -> TensorDescriptor:
+        return TensorDescriptor.from_tensor(tensor, block, shared_layout(block, 8 * tensor.element_size()))
+
+    tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
+    sparse_gemm[(min(tiles, _multiprocessors(x.device.index)),)](
+        describe(values, [config.block_m, config.block_k // 2]),
+        describe(x, [config.block_n, config.block_k]),
+        describe(out, [config.block_n // config.split, config.block_m // 2]),
+        meta,
+        scale_w,
+        scale_x,
+        bias,
+        residual,
+        tokens,
+        features,
+        K,
+        BLOCK_M=config.block_m,
+        BLOCK_N=config.block_n,
+        BLOCK_K=config.block_k,
+        STAGES=config.stages,
+        GROUP=config.group,
+        SPLIT=config.split,
+        ACTIVATION=activation,
+        num_warps=4,
+    )
+    return out
+
+
+@functools.cache
+def _multiprocessors(device: int) -> int:
+    import torch
+
+    return torch.cuda.get_device_properties(device).multi_processor_count
