@@ -421,8 +421,10 @@ def element_of_dtype(dtype: torch.dtype, name: str) -> Element:
     return found
 
 
-def check_tensor(name: str, tensor: Any, dimensions: int, dtypes: tuple[torch.dtype, ...] = ()) -> None:
-    """Refuse what is no tensor of so many dimensions and one of these types on a GPU.
+def check_tensor(
+    name: str, tensor: Any, dimensions: int, dtypes: tuple[torch.dtype, ...] = (), *, on_gpu: bool = True
+) -> None:
+    """Refuse what is no tensor of so many dimensions and one of these types, unless ``on_gpu`` is false on a GPU.
 
     Raises:
         OperandError: It is none.
@@ -437,7 +439,7 @@ def check_tensor(name: str, tensor: Any, dimensions: int, dtypes: tuple[torch.dt
         )
     if dtypes and tensor.dtype not in dtypes:
         raise OperandError(f"{name} has the wrong type", expected=", ".join(map(str, dtypes)), found=tensor.dtype)
-    if tensor.device.type != "cuda" and not interpreted():
+    if on_gpu and tensor.device.type != "cuda" and not interpreted():
         raise OperandError(
             f"{name} is not on a GPU", expected="a device of type cuda", found=tensor.device, hint="move it there first"
         )
@@ -462,17 +464,17 @@ def check_matrix(name: str, x: Any) -> Element:
     return element
 
 
-def check_compressed(values_name: str, values: Any, meta_name: str, meta: Any) -> Element:
-    """Refuse what is no canonical form, and return its element type.
+def check_compressed(values_name: str, values: Any, meta_name: str, meta: Any, *, on_gpu: bool = True) -> Element:
+    """Refuse what is no canonical form, unless ``on_gpu`` is false on a GPU, and return its element type.
 
     Raises:
         OperandError: The tensors do not fit together.
     """
     import torch
 
-    check_tensor(values_name, values, 2)
+    check_tensor(values_name, values, 2, on_gpu=on_gpu)
     element = element_of_dtype(values.dtype, values_name)
-    check_tensor(meta_name, meta, 2, (torch.uint8,))
+    check_tensor(meta_name, meta, 2, (torch.uint8,), on_gpu=on_gpu)
     rows, kept = values.shape
     if 2 * kept % element.columns_per_byte or tuple(meta.shape) != (rows, 2 * kept // element.columns_per_byte):
         raise OperandError(

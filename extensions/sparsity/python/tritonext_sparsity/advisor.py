@@ -1,0 +1,281 @@
+"""Whether 2:4 sparsity helps a layer on a GPU, and which kernel runs it: from times that were measured there.
+
+``tuned/<device>.json`` holds, for element types and shapes of weights, the times of the dense product of PyTorch and of
+the kernels of this package at several numbers of tokens. ``python -m tritonext_sparsity.tune`` measures them. Between
+these numbers times are interpolated; a shape that was not measured takes those of the most similar one.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import itertools
+import json
+import math
+import pathlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import OperandError
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Advice", "Kernel", "Table", "advise", "table_of"]
+
+TUNED = pathlib.Path(__file__).parent / "tuned"
+
+# What a predicted time may be wrong by: sparse kernels run where they are faster by more.
+_MARGIN = 0.02
+# How unlike a measured shape may be in features and columns together, as a factor, before nothing is said of it.
+_REACH = 4.0
+# Compute capabilities with sparse tensor cores that the extension compiles for, and those that multiply 8-bit floats.
+_CAPABILITIES = ((8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+_FP8_CAPABILITIES = ((8, 9), (9, 0), (12, 0))
+
+
+class Kernel(enum.Enum):
+    """What can compute a layer."""
+
+    DENSE = "dense"
+    PORTABLE = "portable"
+    HOPPER = "hopper"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What is to be expected of 2:4 sparsity for a layer.
+
+    Attributes:
+        kernel: The fastest.
+        speedup: Time of the dense product over that of the fastest sparse kernel; None when nothing like it was
+            measured.
+        basis: What this rests on.
+    """
+
+    kernel: Kernel
+    speedup: float | None
+    basis: str
+
+    @property
+    def helps(self) -> bool | None:
+        """Whether a sparse kernel is faster; None when that is not known."""
+        return None if self.speedup is None else self.speedup > 1
+
+    def __str__(self) -> str:
+        if self.speedup is None:
+            return f"not known: {self.basis}"
+        return f"{self.kernel.value}, sparse {self.speedup:.2f}x of dense ({self.basis})"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Times of one shape of weights.
+
+    Attributes:
+        dtype: Name of the element type.
+        features, depth: Rows and columns of the weight.
+        times: For each number of tokens, ascending, microseconds by kernel.
+        configs: For each number of tokens, the tile of a kernel by its name.
+    """
+
+    dtype: str
+    features: int
+    depth: int
+    times: Mapping[int, Mapping[Kernel, float]]
+    configs: Mapping[int, Mapping[Kernel, Mapping[str, int]]]
+
+    def distance(self, features: int, depth: int) -> float:
+        """Return how unlike another shape is, as a factor."""
+        return math.exp(abs(math.log(features / self.features)) + abs(math.log(depth / self.depth)))
+
+    def time(self, kernel: Kernel, tokens: int) -> float | None:
+        """Return the microseconds of a kernel, interpolated between numbers of tokens on logarithmic scales."""
+        known = [(count, by_kernel[kernel]) for count, by_kernel in self.times.items() if kernel in by_kernel]
+        if not known:
+            return None
+        if tokens <= known[0][0]:
+            return known[0][1]
+        for (low, before), (high, after) in itertools.pairwise(known):
+            if tokens <= high:
+                share = math.log(tokens / low) / math.log(high / low)
+                return before ** (1 - share) * after**share
+        return known[-1][1] * tokens / known[-1][0]
+
+    def config(self, kernel: Kernel, tokens: int) -> Mapping[str, int] | None:
+        """Return the tile that was the fastest at the next measured number of tokens."""
+        known = {count: by_kernel[kernel] for count, by_kernel in self.configs.items() if kernel in by_kernel}
+        if not known:
+            return None
+        return known[min(known, key=lambda count: abs(math.log(max(tokens, 1) / count)))]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What was measured on one kind of GPU.
+
+    Attributes:
+        device: Its name.
+        shapes: The shapes of weights.
+        commit: The state of the sources.
+    """
+
+    device: str
+    shapes: tuple[Shape, ...]
+    commit: str = ""
+
+    @classmethod
+    def read(cls, path: pathlib.Path) -> Table:
+        """Read a table from a file."""
+        data = json.loads(path.read_text())
+        shapes = []
+        for entry in data["shapes"]:
+            rows = sorted(entry["tokens"].items(), key=lambda item: int(item[0]))
+            times = {int(count): {Kernel(name): us for name, us in row["us"].items()} for count, row in rows}
+            configs = {
+                int(count): {Kernel(name): config for name, config in row.get("configs", {}).items()}
+                for count, row in rows
+            }
+            shapes.append(Shape(entry["dtype"], entry["features"], entry["depth"], times, configs))
+        return cls(data["device"], tuple(shapes), data.get("commit", ""))
+
+    def nearest(self, dtype: str, features: int, depth: int) -> Shape | None:
+        """Return the most similar shape of an element type, unless all are unlike."""
+        same = [shape for shape in self.shapes if shape.dtype == dtype]
+        if not same:
+            return None
+        found = min(same, key=lambda shape: shape.distance(features, depth))
+        return found if found.distance(features, depth) <= _REACH else None
+
+    def advise(self, dtype: str, tokens: int, features: int, depth: int, kernels: Iterable[Kernel]) -> Advice:
+        """Return the advice for a layer that any of ``kernels`` can compute; see :func:`advise`."""
+        shape = self.nearest(dtype, features, depth)
+        usable = tuple(kernels)
+        sparse = [kernel for kernel in usable if kernel is not Kernel.DENSE]
+        if shape is None:
+            return Advice(sparse[-1] if sparse else Kernel.DENSE, None, f"no such {dtype} weight was measured here")
+        times = {kernel: us for kernel in Kernel if (us := shape.time(kernel, tokens)) is not None}
+        known = [kernel for kernel in sparse if kernel in times]
+        if not known or Kernel.DENSE not in times:
+            return Advice(sparse[-1] if sparse else Kernel.DENSE, None, "these kernels were not measured here")
+        best = min(known, key=times.__getitem__)
+        speedup = times[Kernel.DENSE] / times[best]
+        basis = f"{self.device}, {dtype} {shape.features} x {shape.depth}"
+        if Kernel.DENSE in usable and speedup < 1 + _MARGIN:
+            return Advice(Kernel.DENSE, speedup, basis)
+        return Advice(best, speedup, basis)
+
+
+@functools.cache
+def table_of(device_name: str) -> Table | None:
+    """Return the table of a kind of GPU by its name, such as ``"NVIDIA H200"``; None when there is none."""
+    path = TUNED / f"{'-'.join(device_name.lower().split())}.json"
+    return Table.read(path) if path.is_file() else None
+
+
+def advise(device_name: str, dtype: str, tokens: int, features: int, depth: int) -> Advice:
+    """Say whether 2:4 sparsity makes a layer faster, before anything is pruned. Neither torch nor a GPU is needed.
+
+    Args:
+        device_name: As ``torch.cuda.get_device_name`` returns it.
+        dtype: Name of the element type, such as ``"bfloat16"``.
+        tokens: Rows of the input.
+        features, depth: Rows and columns of the weight.
+    """
+    table = table_of(device_name)
+    if table is None:
+        return Advice(Kernel.PORTABLE, None, f"no table for {device_name}")
+    return table.advise(dtype, tokens, features, depth, Kernel)
+
+
+@functools.lru_cache(maxsize=4096)
+def _chosen(
+    device: int, dtype: str, tokens: int, features: int, depth: int, kernels: tuple[Kernel, ...]
+) -> tuple[Kernel, Mapping[str, int] | None]:
+    import torch
+
+    table = table_of(torch.cuda.get_device_name(device))
+    if table is None:
+        return [kernel for kernel in kernels if kernel is not Kernel.DENSE][-1], None
+    kernel = table.advise(dtype, tokens, features, depth, kernels).kernel
+    shape = table.nearest(dtype, features, depth)
+    return kernel, None if shape is None else shape.config(kernel, tokens)
+
+
+def choose(
+    device: torch.device, dtype: torch.dtype, tokens: int, features: int, depth: int, kernels: Iterable[Kernel]
+) -> tuple[Kernel, Mapping[str, int] | None]:
+    """Return the kernel for a layer, and its tile where one was tuned.
+
+    Args:
+        device: The GPU.
+        dtype: Type of the weight.
+        tokens: Rows of the input.
+        features, depth: Rows and columns of the weight.
+        kernels: What can compute it; without a measurement the last sparse one does.
+    """
+    import torch
+
+    index = torch.cuda.current_device() if device.index is None else device.index
+    return _chosen(index, str(dtype).removeprefix("torch."), tokens, features, depth, tuple(kernels))
+
+
+@functools.cache
+def _capability(index: int) -> tuple[int, int]:
+    import torch
+
+    return torch.cuda.get_device_capability(index)
+
+
+def check_device(device: torch.device, dtype: torch.dtype) -> None:
+    """Refuse a device without sparse products of an element type.
+
+    Raises:
+        OperandError: It has none.
+    """
+    import torch
+
+    if device.type != "cuda":
+        raise OperandError("the weight is not on a GPU", expected="a device of type cuda", found=device)
+    name = torch.cuda.get_device_name(device)
+    if torch.version.hip is not None:
+        raise OperandError("the GPU is not supported", expected="a GPU of NVIDIA", found=name)
+    capability = _capability(torch.cuda.current_device() if device.index is None else device.index)
+    fp8 = dtype in (torch.float8_e4m3fn, torch.float8_e5m2)
+    supported = _FP8_CAPABILITIES if fp8 else _CAPABILITIES
+    if capability not in supported:
+        raise OperandError(
+            f"the GPU has no sparse products of {dtype}",
+            expected="compute capability " + ", ".join(f"{major}.{minor}" for major, minor in supported),
+            found=f"{name}, {capability[0]}.{capability[1]}",
+        )
+
+
+def has_packed_kernel(device: torch.device, dtype: torch.dtype) -> bool:
+    """Return whether the GPU has a kernel that reads metadata in the order of its registers."""
+    import torch
+
+    if torch.version.hip is not None or dtype in (torch.float32, torch.int8):
+        return False
+    return _capability(torch.cuda.current_device() if device.index is None else device.index) == (9, 0)
+
+
+def hopper_takes(x: torch.Tensor, values: torch.Tensor, out: torch.Tensor) -> bool:
+    """Return whether bulk copies reach these matrices: addresses and rows are multiples of 16 bytes."""
+
+    def aligned(tensor: torch.Tensor) -> bool:
+        return tensor.data_ptr() % 16 == 0 and tensor.stride(0) * tensor.element_size() % 16 == 0
+
+    return all(map(aligned, (x, values, out)))
+
+
+def hopper_config(tuned: Mapping[str, int] | None, tokens: int) -> Any:
+    """Return the tile of the Hopper kernel: a tuned one, or one with as few columns as the tokens need."""
+    from .kernels import hopper
+
+    if tuned is not None:
+        return hopper.Config(**tuned)
+    default = hopper.Config()
+    columns = max(16, 1 << (max(tokens, 1) - 1).bit_length())
+    return default if columns >= default.block_n else hopper.Config(block_n=columns)

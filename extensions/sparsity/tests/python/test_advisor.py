@@ -1,0 +1,95 @@
+"""The advisor's choices from tables, and the tables that are shipped."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
+from tritonext_sparsity import advisor
+from tritonext_sparsity.advisor import Kernel, Table
+
+DATA = {
+    "device": "Test GPU",
+    "commit": "abc",
+    "shapes": [
+        {
+            "dtype": "bfloat16",
+            "features": 4096,
+            "depth": 4096,
+            "tokens": {
+                "1024": {"us": {"dense": 100, "portable": 120, "hopper": 80}, "configs": {"hopper": {"block_n": 128}}},
+                "16": {"us": {"dense": 10, "portable": 9, "hopper": 20}, "configs": {"hopper": {"block_n": 16}}},
+                "4096": {"us": {"dense": 400, "portable": 480, "hopper": 260}, "configs": {"hopper": {"block_n": 256}}},
+            },
+        }
+    ],
+}
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "test-gpu.json"
+    path.write_text(json.dumps(DATA))
+    return Table.read(path)
+
+
+def test_times_between_and_beyond(table):
+    (shape,) = table.shapes
+    assert shape.time(Kernel.DENSE, 1) == 10
+    assert shape.time(Kernel.DENSE, 1024) == 100
+    assert shape.time(Kernel.DENSE, 2048) == pytest.approx(200)
+    assert shape.time(Kernel.DENSE, 8192) == pytest.approx(800)
+    assert shape.config(Kernel.HOPPER, 20) == {"block_n": 16}
+    assert shape.config(Kernel.HOPPER, 10**6) == {"block_n": 256}
+    assert shape.config(Kernel.PORTABLE, 16) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kernels", "kernel", "speedup"),
+    [
+        (16, tuple(Kernel), Kernel.PORTABLE, 10 / 9),
+        (1024, tuple(Kernel), Kernel.HOPPER, 1.25),
+        (1024, (Kernel.DENSE, Kernel.PORTABLE), Kernel.DENSE, 100 / 120),
+        (1024, (Kernel.PORTABLE,), Kernel.PORTABLE, 100 / 120),
+        (4096, (Kernel.PORTABLE, Kernel.HOPPER), Kernel.HOPPER, 400 / 260),
+    ],
+)
+def test_choice(table, tokens, kernels, kernel, speedup):
+    advice = table.advise("bfloat16", tokens, 4096, 4096, kernels)
+    assert advice.kernel is kernel
+    assert advice.speedup == pytest.approx(speedup)
+    assert advice.helps is (speedup > 1)
+    assert str(advice) == f"{kernel.value}, sparse {speedup:.2f}x of dense (Test GPU, bfloat16 4096 x 4096)"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "features", "depth"), [("float16", 4096, 4096), ("bfloat16", 64, 4096), ("bfloat16", 1024, 16384)]
+)
+def test_unlike_shapes_are_not_known(table, dtype, features, depth):
+    advice = table.advise(dtype, 1024, features, depth, Kernel)
+    assert advice.speedup is None
+    assert advice.helps is None
+    assert advice.kernel is Kernel.HOPPER
+    assert str(advice) == f"not known: no such {dtype} weight was measured here"
+    assert table.advise(dtype, 1024, features, depth, [Kernel.DENSE]).kernel is Kernel.DENSE
+
+
+def test_unknown_device():
+    advice = advisor.advise("No Such GPU", "bfloat16", 1, 4096, 4096)
+    assert (advice.kernel, advice.speedup, advice.basis) == (Kernel.PORTABLE, None, "no table for No Such GPU")
+
+
+def test_shipped_tables():
+    for path in advisor.TUNED.glob("*.json"):
+        table = Table.read(path)
+        assert advisor.table_of(table.device) == table
+        for shape in table.shapes:
+            assert list(shape.times) == sorted(shape.times)
+            for tokens, times in shape.times.items():
+                assert Kernel.DENSE in times
+                assert all(us > 0 for us in times.values())
+                chosen = table.advise(shape.dtype, tokens, shape.features, shape.depth, Kernel).kernel
+                # What is chosen is at most two percent slower than dense.
+                assert times[chosen] <= 1.02 * times[Kernel.DENSE]
