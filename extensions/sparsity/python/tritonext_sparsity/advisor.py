@@ -276,6 +276,6 @@ def hopper_config(tuned: Mapping[str, int] | None, tokens: int) -> Any:
 
     if tuned is not None:
         return hopper.Config(**tuned)
-    default = hopper.Config()
-    columns = max(16, 1 << (max(tokens, 1) - 1).bit_length())
-    return default if columns >= default.block_n else hopper.Config(block_n=columns)
+    if tokens > 64:
+        return hopper.Config()
+    return hopper.Config(128, 16, 64, 6, 8, 1) if tokens <= 16 else hopper.Config(256, 64, 128, 4, 4, 1)

@@ -39,11 +39,14 @@ def tiles(kernel: Kernel, tokens: int, bits: int) -> Iterator[Any]:
         return
     from .kernels.hopper import Config
 
-    default = Config()
-    widths = [16, 32, 64, 128, 256]
-    useful = [width for width in widths if width < 2 * tokens or width == 16][-2:]
-    for width in useful:
-        yield dataclasses.replace(default, block_n=width)
+    known = (
+        (16, Config(128, 16, 64, 6, 8, 1)),
+        (32, Config(128, 32, 128, 4, 1, 1)),
+        (64, Config(256, 64, 128, 4, 4, 1)),
+        (128, Config()),
+        (256, Config(128, 256, 64, 4, 8, 2)),
+    )
+    yield from [tile for width, tile in known if width < 2 * tokens or width == 16][-2:]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -54,6 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--dtypes", nargs="+", default=DTYPES, help="element types (default: %(default)s)")
     parser.add_argument("--shapes", nargs="+", help="shapes of weights, features x columns")
     parser.add_argument("--tokens", nargs="+", type=int, default=TOKENS, help="numbers of tokens")
+    parser.add_argument("--kernels", nargs="+", default=[kernel.value for kernel in Kernel], help="what to time")
     parser.add_argument("--commit", default="", help="state of the sources to record")
     arguments = parser.parse_args(argv)
     import torch
@@ -64,25 +68,23 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.shapes:
         shapes = tuple(tuple(map(int, text.split("x"))) for text in arguments.shapes)
     name = torch.cuda.get_device_name()
-    entries = [
-        measured(dtype, features, depth, arguments.tokens, arguments.rounds)
-        for dtype in arguments.dtypes
-        for features, depth in shapes
-    ]
-    table = {
-        "device": name,
-        "torch": torch.__version__,
-        "commit": arguments.commit,
-        "shapes": entries,
-    }
     path = arguments.out / f"{'-'.join(name.lower().split())}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(table, indent=1) + "\n")
+    kernels = set(map(Kernel, arguments.kernels))
+    entries: list[dict[str, Any]] = []
+    for dtype in arguments.dtypes:
+        for features, depth in shapes:
+            entries.append(measured(dtype, features, depth, arguments.tokens, arguments.rounds, kernels))
+            # Device time is scarce: what was measured before an error is kept.
+            table = {"device": name, "torch": torch.__version__, "commit": arguments.commit, "shapes": entries}
+            path.write_text(json.dumps(table, indent=1) + "\n")
     print(f"{len(entries)} shapes, written to {path}")
     return 0
 
 
-def measured(dtype: str, features: int, depth: int, counts: tuple[int, ...], rounds: int) -> dict[str, Any]:
+def measured(
+    dtype: str, features: int, depth: int, counts: tuple[int, ...], rounds: int, kernels: set[Kernel]
+) -> dict[str, Any]:
     """Return the entry of one shape of weights."""
     import torch
 
@@ -96,7 +98,7 @@ def measured(dtype: str, features: int, depth: int, counts: tuple[int, ...], rou
     rows = {}
     for tokens in counts:
         x = torch.randn((tokens, depth), device="cuda").to(kind)
-        candidates = runnable(x, sparse)
+        candidates = {key: found for key, found in runnable(x, sparse).items() if key[0] in kernels}
         times = timed({key: run for key, (_, run) in candidates.items()}, rounds)
         best: dict[Kernel, tuple[float, Any]] = {}
         for (kernel, number), us in times.items():

@@ -82,7 +82,10 @@ def test_unknown_device():
 
 
 def test_shipped_tables():
-    for path in advisor.TUNED.glob("*.json"):
+    paths = list(advisor.TUNED.glob("*.json"))
+    if not paths:
+        pytest.skip("no table is shipped")
+    for path in paths:
         table = Table.read(path)
         assert advisor.table_of(table.device) == table
         for shape in table.shapes:

@@ -90,6 +90,8 @@ def job(x, weight, form: dict, activation: str, offsets=None) -> tuple:
         depth,
         groups,
         depth,
+        depth // 2,
+        depth // 8,
         features,
     )
     constants = {"ACTIVATION": activation, "BATCHED": x.ndim == 3, "BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 32}
@@ -171,7 +173,7 @@ def test_groups(run, ends):
 def test_code(target, kind, name, tokens):
     config = portable.choose(tokens, 8 if "8" in kind else 16)
     types = f"x=*{kind}:16, values=*{kind}:16, meta=*u8:16, out=*bf16:16, bias=*bf16:16, tokens=i32, features=i32:16"
-    types += ", K=i32:16, groups=i32, stride_x=i32:16, stride_residual=i32"
+    types += ", K=i32:16, groups=i32, stride_x=i32:16, stride_values=i32:16, stride_meta=i32:16, stride_residual=i32"
     constants = {"ACTIVATION": "gelu", "BATCHED": False, "SWIZZLE": 8, "GROUPS": 1}
     constants |= {"BLOCK_M": config.block_m, "BLOCK_N": config.block_n, "BLOCK_K": config.block_k}
     constants |= dict.fromkeys(("scale_x", "scale_w", "residual", "offsets"))

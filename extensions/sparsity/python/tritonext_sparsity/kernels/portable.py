@@ -70,6 +70,8 @@ def linear_kernel(
     K,
     groups,
     stride_x,
+    stride_values,
+    stride_meta,
     stride_residual,
     ACTIVATION: tl.constexpr,
     BATCHED: tl.constexpr,
@@ -83,7 +85,8 @@ def linear_kernel(
 
     Args:
         x: [tokens, K], or [groups, tokens, K] of a batch, with rows ``stride_x`` apart.
-        values, meta: The weight [features, K] in canonical form, or one for each group.
+        values, meta: The weight [features, K] in canonical form, or one for each group, with rows ``stride_values`` and
+            ``stride_meta`` apart: arguments, of which the compiler knows what divides them.
         out: [tokens, features], or one for each group.
         scale_x, scale_w: Factors of tokens and of features, float32; or None.
         bias: Of features; or None.
@@ -118,8 +121,8 @@ def linear_kernel(
     kept = tl.arange(0, BLOCK_K // 2)
     byte = tl.arange(0, BLOCK_K // COLUMNS)
     x += token.to(tl.int64)[:, None] * stride_x + k[None, :]
-    values += feature[:, None] * (K // 2) + kept[None, :]
-    meta += feature[:, None] * (K // COLUMNS) + byte[None, :]
+    values += feature[:, None] * stride_values + kept[None, :]
+    meta += feature[:, None] * stride_meta + byte[None, :]
     for start in range(0, K, BLOCK_K):
         dense = tl.load(x, mask=row_mask[:, None] & (k[None, :] < K - start), other=0.0)
         sparse = tl.load(values, mask=column_mask[:, None] & (kept[None, :] < (K - start) // 2), other=0.0)
@@ -219,6 +222,8 @@ def sparse_linear_portable(
         depth,
         groups,
         x.stride(-2),
+        values.stride(-2),
+        meta.stride(-2),
         0 if residual is None else residual.stride(-2),
         ACTIVATION=activation,
         BATCHED=x.dim() == 3,
