@@ -102,8 +102,11 @@ std::optional<Work> workOf(Operation *op) {
   if (auto dot = dyn_cast<PairDotOp>(op))
     return Work{
         op, Kind::Signalled, {dot.getA(), dot.getB()}, commitsBehind(op, dot.getBarriers())};
-  if (auto copy = dyn_cast<ttng::TMEMCopyOp>(op))
-    return Work{op, Kind::Signalled, {copy.getSrc()}, commitsBehind(op, {})};
+  if (auto dot = dyn_cast<PairDotScaledOp>(op))
+    return Work{
+        op, Kind::Signalled, {dot.getA(), dot.getB()}, commitsBehind(op, dot.getBarriers())};
+  if (isa<ttng::TMEMCopyOp, PairCopyOp>(op))
+    return Work{op, Kind::Signalled, {op->getOperand(0)}, commitsBehind(op, {})};
   if (auto store = dyn_cast<ttng::AsyncSharedStoreOp>(op))
     return Work{op, Kind::Signalled, {store.getDst()}, {store.getMbarrier()}};
   if (auto request = dyn_cast<ttng::CLCTryCancelOp>(op))
@@ -226,7 +229,7 @@ private:
         ->walk([&](ttng::WaitBarrierOp wait) {
           bool waits = llvm::any_of(
               work.barriers, [&](Value barrier) { return mayBeSame(barrier, wait.getAlloc()); });
-          waits &= !isa<PairDotOp>(work.op) || !isConditional(wait);
+          waits &= !isa<PairDotOp, PairDotScaledOp, PairCopyOp>(work.op) || !isConditional(wait);
           return waits ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

@@ -6,11 +6,13 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "tlx-lower-pair-dots"
 
 using namespace mlir;
 using mlir::triton::LinearLayout;
+namespace tt = mlir::triton;
 namespace ttg = mlir::triton::gpu;
 namespace ttng = mlir::triton::nvidia_gpu;
 
@@ -26,6 +28,8 @@ namespace {
 constexpr int64_t rowsPerBlock = 128, columnStep = 32, maxColumns = 256;
 // Bits of an operand that one instruction consumes along K.
 constexpr int64_t bitsPerStep = 256;
+// Elements along K with one scale.
+constexpr int64_t scaleBlock = 32;
 
 /// What an instruction descriptor says of a type, and the kind of the instruction.
 struct Operand {
@@ -173,17 +177,83 @@ void lower(PairCommitOp op) {
   op.erase();
 }
 
+void lower(PairCopyOp op) {
+  OpBuilder builder(op);
+  // One thread starts the copy for all, so all have to be there.
+  ttg::BarrierOp::create(builder, op.getLoc(), ttg::AddrSpace::Local);
+  ttng::TMEMCopyOp::create(builder, op.getLoc(), op.getSrc(), op.getDst());
+  op.erase();
+}
+
+bool isInTensorMemory(ttg::MemDescType type) {
+  return isa<ttng::TensorMemoryEncodingAttr>(type.getEncoding());
+}
+
+/// Returns the fields of an instruction descriptor that do not depend on the kind of the product
+/// (PTX ISA, instruction descriptor of tcgen05).
+uint32_t sizeField(ttg::MemDescType total) { return uint32_t(total.getShape()[1] / 8) << 17; }
+
+/// The instructions of a product, one for each step along K, which one thread of the pair runs.
+class Instructions {
+public:
+  Instructions(OpBuilder &builder, Location loc, Value total, Value useTotal, Value condition)
+      : builder(builder), loc(loc) {
+    // One thread starts the product for all, so all have to be there.
+    ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
+    rank = specialRegister(builder, loc, "cluster.ctarank");
+    leads = inLeader(builder, loc, rank, condition);
+    operands = {leads, tensorMemoryAddress(builder, loc, total), useTotal};
+  }
+
+  /// Returns the name of an operand.
+  std::string add(Value value, StringRef constraint) {
+    constraints += ("," + constraint).str();
+    operands.push_back(value);
+    return "$" + llvm::utostr(operands.size() - 1);
+  }
+
+  /// Adds the product of one step along K; from the second one on it is added to the accumulator.
+  void step(StringRef kind, StringRef rows, StringRef columns, uint32_t descriptor,
+            StringRef scales = "") {
+    if (steps++ == 1)
+      text += "setp.eq.u32 q, 0, 0; ";
+    llvm::raw_string_ostream(text)
+        << "@p tcgen05.mma.cta_group::2.kind::" << kind << " [$1], " << rows << ", " << columns
+        << ", " << descriptor << ", " << scales << "q; ";
+  }
+
+  void build(ValueRange barriers) {
+    buildAsm(builder, loc, TypeRange(), operands, text + "}", constraints + ",~{memory}");
+    for (Value barrier : barriers)
+      signalBoth(builder, loc, rank, leads, barrier);
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  Value rank, leads;
+  SmallVector<Value> operands;
+  std::string constraints = "b,r,b";
+  std::string text =
+      "{ .reg .pred p, q; elect.sync _|p, -1; and.pred p, p, $0; and.pred q, $2, $2; ";
+  unsigned steps = 0;
+};
+
+/// Whether the sizes are those of a product of two blocks; elements of an operand along K may share
+/// one of its type.
+bool haveSizes(ttg::MemDescType a, ttg::MemDescType b, ttg::MemDescType d, int64_t inA = 1,
+               int64_t inB = 1) {
+  return a.getRank() == 2 && b.getRank() == 2 && d.getRank() == 2 &&
+         a.getShape()[0] == rowsPerBlock && d.getShape()[0] == rowsPerBlock &&
+         b.getShape()[0] * inB == a.getShape()[1] * inA && d.getShape()[1] == 2 * b.getShape()[1] &&
+         d.getShape()[1] % columnStep == 0 && d.getShape()[1] <= maxColumns;
+}
+
 LogicalResult lower(PairDotOp op) {
   auto a = cast<ttg::MemDescType>(op.getA().getType()),
        b = cast<ttg::MemDescType>(op.getB().getType()),
        d = cast<ttg::MemDescType>(op.getD().getType());
-  auto isInTensorMemory = [](ttg::MemDescType type) {
-    return isa<ttng::TensorMemoryEncodingAttr>(type.getEncoding());
-  };
-  bool isMatrix = a.getRank() == 2 && b.getRank() == 2 && d.getRank() == 2;
-  if (!isMatrix || a.getShape()[0] != rowsPerBlock || d.getShape()[0] != rowsPerBlock ||
-      b.getShape()[0] != a.getShape()[1] || d.getShape()[1] != 2 * b.getShape()[1] ||
-      d.getShape()[1] % columnStep || d.getShape()[1] > maxColumns)
+  if (!haveSizes(a, b, d))
     return op->emitError("expected operands of 128 x K and K x N / 2 for an accumulator of 128 x "
                          "N, N a multiple of 32 up to 256, got ")
            << a << ", " << b << " and " << d;
@@ -202,45 +272,117 @@ LogicalResult lower(PairDotOp op) {
 
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  // One thread starts the product for all, so all have to be there.
-  ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
-  Value rank = specialRegister(builder, loc, "cluster.ctarank");
-  Value leads = inLeader(builder, loc, rank, op.getPred());
-
+  Instructions instructions(builder, loc, op.getD(), op.getUseD(), op.getPred());
   SharedOperand columns(builder, loc, op.getB(), /*depth=*/0);
   std::optional<SharedOperand> rows;
-  if (!isInTensorMemory(a))
+  std::string packed;
+  if (isInTensorMemory(a))
+    packed = instructions.add(tensorMemoryAddress(builder, loc, op.getA()), "r");
+  else
     rows.emplace(builder, loc, op.getA(), /*depth=*/1);
   // PTX ISA, instruction descriptor of tcgen05.
   uint32_t descriptor = *total << 4 | left->code << 7 | right->code << 10 |
                         uint32_t(rows && rows->isTransposed()) << 15 |
-                        uint32_t(columns.isTransposed()) << 16 |
-                        uint32_t(d.getShape()[1] / 8) << 17 | uint32_t(2 * rowsPerBlock / 16) << 24;
-  SmallVector<Value> operands = {leads, tensorMemoryAddress(builder, loc, op.getD()), op.getUseD()};
-  std::string constraints = "b,r,b", text = "{ .reg .pred p, q; elect.sync _|p, -1; "
-                                            "and.pred p, p, $0; and.pred q, $2, $2; ";
-  auto add = [&](Value value, StringRef constraint) {
-    constraints += ("," + constraint).str();
-    operands.push_back(value);
-    return "$" + llvm::utostr(operands.size() - 1);
-  };
-  std::string packed;
-  if (!rows)
-    packed = add(tensorMemoryAddress(builder, loc, op.getA()), "r");
+                        uint32_t(columns.isTransposed()) << 16 | sizeField(d) |
+                        uint32_t(2 * rowsPerBlock / 16) << 24;
   for (int64_t k = 0; k < a.getShape()[1]; k += step) {
     std::string first =
-        rows ? add(rows->at(k), "l")
+        rows ? instructions.add(rows->at(k), "l")
              : "[" + packed + " + " + llvm::itostr(k / step * bitsPerStep / 32) + "]";
-    std::string second = add(columns.at(k), "l");
-    if (k == step)
-      text += "setp.eq.u32 q, 0, 0; ";
-    llvm::raw_string_ostream(text)
-        << "@p tcgen05.mma.cta_group::2.kind::" << left->kind << " [$1], " << first << ", "
-        << second << ", " << descriptor << ", q; ";
+    std::string second = instructions.add(columns.at(k), "l");
+    instructions.step(left->kind, first, second, descriptor);
   }
-  buildAsm(builder, loc, TypeRange(), operands, text + "}", constraints + ",~{memory}");
-  for (Value barrier : op.getBarriers())
-    signalBoth(builder, loc, rank, leads, barrier);
+  instructions.build(op.getBarriers());
+  op.erase();
+  return success();
+}
+
+/// Returns what an instruction descriptor says of a format beside one of 8 bits, or none.
+std::optional<uint32_t> codeOf(tt::ScaleDotElemType type) {
+  switch (type) {
+  case tt::ScaleDotElemType::E4M3:
+    return 0;
+  case tt::ScaleDotElemType::E5M2:
+    return 1;
+  case tt::ScaleDotElemType::E2M1:
+    return 5;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Returns in which column of 32 bits, counted from the first one of a buffer of scales, those of
+/// the elements from `k` along K on lie.
+int64_t scalesColumn(ttg::MemDescType scales, int64_t k) {
+  MLIRContext *context = scales.getContext();
+  LinearLayout places = ttg::toLinearLayout(scales).pseudoinvert();
+  auto column = StringAttr::get(context, "col");
+  SmallVector<StringAttr> inputs = llvm::to_vector(places.getInDimNames());
+  for (auto [name, at] : places.apply({{inputs[0], 0}, {inputs[1], int32_t(k / scaleBlock)}}))
+    if (name == column)
+      return at * scales.getElementTypeBitWidth() / 32;
+  llvm_unreachable("tensor memory has columns");
+}
+
+LogicalResult lower(PairDotScaledOp op) {
+  auto a = cast<ttg::MemDescType>(op.getA().getType()),
+       b = cast<ttg::MemDescType>(op.getB().getType()),
+       d = cast<ttg::MemDescType>(op.getD().getType()),
+       aScale = cast<ttg::MemDescType>(op.getAScale().getType()),
+       bScale = cast<ttg::MemDescType>(op.getBScale().getType());
+  bool isA4 = op.getAType() == tt::ScaleDotElemType::E2M1,
+       isB4 = op.getBType() == tt::ScaleDotElemType::E2M1;
+  // Two operands of 4 bits have instructions of their own, of twice as many elements.
+  bool bothPacked = isA4 && isB4;
+  int64_t step = bitsPerStep / (bothPacked ? 4 : 8), depth = a.getShape().back() * (isA4 ? 2 : 1);
+  if (!haveSizes(a, b, d, isA4 ? 2 : 1, isB4 ? 2 : 1) || depth % step)
+    return op->emitError("expected operands of 128 x K and K x N / 2 for an accumulator of 128 x "
+                         "N, N a multiple of 32 up to 256 and K one of ")
+           << step << ", got " << a << ", " << b << " and " << d;
+  auto areScales = [&](ttg::MemDescType type, int64_t rows) {
+    return isa<ttng::TensorMemoryScalesEncodingAttr>(type.getEncoding()) &&
+           type.getElementType().isInteger(8) &&
+           type.getShape() == ArrayRef<int64_t>{rows, depth / scaleBlock};
+  };
+  if (!areScales(aScale, rowsPerBlock) || !areScales(bScale, d.getShape()[1]))
+    return op->emitError("expected scales in tensor memory, of 8 bits for each row of A, each "
+                         "column of the accumulator and each 32 elements along K, got ")
+           << aScale << " and " << bScale;
+  std::optional<uint32_t> left = codeOf(op.getAType()), right = codeOf(op.getBType());
+  auto isOperand = [&](ttg::MemDescType type, bool is4) {
+    ttg::NVMMASharedEncodingAttr layout = swizzledLayout(type);
+    return layout && type.getElementTypeBitWidth() == 8 &&
+           layout.getFp4Padded() == (is4 && !bothPacked);
+  };
+  if (!left || !right || !isOperand(a, isA4) || !isOperand(b, isB4) || !isInTensorMemory(d) ||
+      !d.getElementType().isF32() || swizzledLayout(a).getTransposed() ||
+      !swizzledLayout(b).getTransposed())
+    return op->emitError("expected operands of e4m3, e5m2 or e2m1 in a swizzled layout of shared "
+                         "memory with K contiguous, those of 4 bits padded beside others, and an "
+                         "accumulator of f32 in tensor memory, got ")
+           << a << ", " << b << " and " << d;
+
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Instructions instructions(builder, loc, op.getD(), op.getUseD(), op.getPred());
+  std::string aScales = instructions.add(tensorMemoryAddress(builder, loc, op.getAScale()), "r"),
+              bScales = instructions.add(tensorMemoryAddress(builder, loc, op.getBScale()), "r");
+  SharedOperand rows(builder, loc, op.getA(), /*depth=*/1),
+      columns(builder, loc, op.getB(), /*depth=*/0);
+  // PTX ISA, instruction descriptor of tcgen05 with block scaling; scales are e8m0.
+  uint32_t descriptor = (bothPacked ? 1 : *left) << 7 | (bothPacked ? 1 : *right) << 10 |
+                        sizeField(d) | 1u << 23 | uint32_t(2 * rowsPerBlock / 128) << 27;
+  for (int64_t k = 0; k < depth; k += step) {
+    // Which of the four scales in a column are those of the first elements.
+    uint32_t first = k / scaleBlock % 4;
+    std::string scales = llvm::formatv("[{0} + {1}], [{2} + {3}], ", aScales,
+                                       scalesColumn(aScale, k), bScales, scalesColumn(bScale, k));
+    std::string from = instructions.add(rows.at(k / (isA4 ? 2 : 1)), "l"),
+                by = instructions.add(columns.at(k / (isB4 ? 2 : 1)), "l");
+    instructions.step(bothPacked ? "mxf4.block_scale.block32" : "mxf8f6f4.block_scale.block32",
+                      from, by, descriptor | first << 4 | first << 29, scales);
+  }
+  instructions.build(op.getBarriers());
   op.erase();
   return success();
 }
@@ -253,7 +395,7 @@ public:
     SmallVector<Operation *> ops;
     Operation *single = nullptr;
     getOperation().walk([&](Operation *op) {
-      if (isa<PairDotOp, PairCommitOp>(op))
+      if (isa<PairDotOp, PairDotScaledOp, PairCopyOp, PairCommitOp>(op))
         ops.push_back(op);
       else if (isa<ttng::MMAv5OpInterface, ttng::TCGen5CommitOp, ttng::TMEMCopyOp>(op))
         single = op;
@@ -264,7 +406,7 @@ public:
       InFlightDiagnostic error = single->emitError(
           "expected tensor core work of two blocks, as elsewhere in the kernel, got that of one");
       error.attachNote(ops.front()->getLoc()) << "two blocks work together here";
-      error.attachNote() << "pass two_ctas=True to all products and commits, or to none";
+      error.attachNote() << "pass two_ctas=True to all products, copies and commits, or to none";
       return signalPassFailure();
     }
     // Stock allocates tensor memory by it.
@@ -274,8 +416,13 @@ public:
         lower(commit);
         continue;
       }
+      if (auto copy = dyn_cast<PairCopyOp>(op)) {
+        lower(copy);
+        continue;
+      }
       emitRemark(RemarkKind::Applied, op, DEBUG_TYPE, "lowered to an MMA of two blocks");
-      if (failed(lower(cast<PairDotOp>(op))))
+      auto scaled = dyn_cast<PairDotScaledOp>(op);
+      if (failed(scaled ? lower(scaled) : lower(cast<PairDotOp>(op))))
         return signalPassFailure();
     }
   }

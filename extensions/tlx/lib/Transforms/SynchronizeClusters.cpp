@@ -54,7 +54,8 @@ private:
   static bool isRemote(Operation *op) {
     if (auto load = dyn_cast<AsyncDescriptorLoadOp>(op))
       return load.getTargets() || load.getInPair();
-    return isa<RemoteArriveOp, RemoteStoreOp, RemoteLoadOp, PairDotOp, PairCommitOp>(op);
+    return isa<RemoteArriveOp, RemoteStoreOp, RemoteLoadOp, PairDotOp, PairDotScaledOp, PairCopyOp,
+               PairCommitOp>(op);
   }
 
   bool reaches(Operation *op) const {

@@ -12,7 +12,7 @@ from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryScal
 from tritonext.language import typed_builder
 
 from . import tmem
-from ._arguments import choice, predicate, unsupported
+from ._arguments import choice, predicate
 from .barrier import require_barrier
 from .cluster import remote_blocks
 from .definition import BLACKWELL, constant, op, refuse
@@ -40,6 +40,9 @@ _SCALED_ROWS = 128
 _SCALE_BLOCK = 32
 # PTX ISA, tcgen05.mma with .cta_group::2: each block has half of 256 rows, N goes up in steps of 32.
 _PAIR_ROWS = 128
+# What builds a product, and one with scales, of one block and of two.
+_SINGLE = ("create_tcgen05_mma", "create_tcgen05_mma_scaled")
+_PAIR = ("create_tlx_pair_dot", "create_tlx_pair_dot_scaled")
 _PAIR_STEP = 32
 
 
@@ -68,7 +71,7 @@ def product(
     pair = choice(name, "two_ctas", two_ctas, (False, True))
     columns = right.shape
     if pair:
-        _check_pair(name, right, total, semantic)
+        _check_pair(name, left, right, total, semantic)
         columns = [right.shape[0], 2 * right.shape[1]]
     _check_sizes(name, left.shape, columns, total.shape, _K_BITS // left.element_ty.primitive_bitwidth, pair=pair)
     for argument, kind, transposed in (("A", left, False), ("B", right, True)):
@@ -85,11 +88,18 @@ def product(
     exact = () if left.element_ty == tl.float32 else ("ieee",)
     choice(name, "input_precision", input_precision, (None, "tf32", *exact))
     operands = [A.handle, B.handle, acc.handle]
-    start(name, "create_tcgen05_mma", operands, use_acc, pred, mBarriers, pair, force_async, semantic)
+    create = _PAIR if pair else _SINGLE
+    start(name, create[0], operands, use_acc, pred, mBarriers, pair, force_async, semantic)
     return acc
 
 
-def _check_pair(name: str, right: buffered_tensor_type, total: buffered_tensor_type, semantic: Any) -> None:
+def _check_pair(
+    name: str,
+    left: buffered_tensor_type,
+    right: buffered_tensor_type,
+    total: buffered_tensor_type,
+    semantic: Any,
+) -> None:
     """Refuse operands that two blocks do not share as the hardware has it."""
     remote_blocks(name, semantic)
     if len(right.shape) != 2 or len(total.shape) != 2 or 2 * right.shape[1] != total.shape[1]:
@@ -100,10 +110,11 @@ def _check_pair(name: str, right: buffered_tensor_type, total: buffered_tensor_t
             expected=f"K x {total.shape[-1] // 2}, for an accumulator of {tuple(total.shape)}",
             found=tuple(right.shape),
         )
-    if not right.layout.swizzle_byte_width if isinstance(right.layout, NVMMASharedLayout) else False:
-        raise refuse(
-            name, "products of two blocks read swizzled operands", "B", expected="a swizzle", found=right.layout
-        )
+    for argument, kind in (("A", left), ("B", right)):
+        if isinstance(kind.layout, NVMMASharedLayout) and not kind.layout.swizzle_byte_width:
+            raise refuse(
+                name, "products of two blocks read swizzled operands", argument, expected="a swizzle", found=kind.layout
+            )
 
 
 def start(
@@ -143,7 +154,7 @@ def start(
                 expected="barriers, or force_async=True and tlx.tcgen05_commit",
                 found="none",
             )
-        semantic.builder.create_tlx_pair_dot([*operands, *flags, *(barrier.handle for barrier in barriers)])
+        getattr(semantic.builder, create)([*operands, *flags, *(barrier.handle for barrier in barriers)])
         return
     always = [predicate(name, None, semantic)] * len(barriers)
     builder = typed_builder(semantic)
@@ -221,7 +232,7 @@ def _check_layout(name: str, argument: str, kind: buffered_tensor_type, transpos
         )
 
 
-@op(targets=BLACKWELL, values={"two_ctas": ("True", ())})
+@op(targets=BLACKWELL)
 def async_dot_scaled(
     A: Any,
     B: Any,
@@ -255,7 +266,8 @@ def async_dot_scaled(
         use_acc: As of :func:`async_dot`.
         pred: As of :func:`async_dot`.
         mBarriers: As of :func:`async_dot`.
-        two_ctas: Not supported.
+        two_ctas: As of :func:`async_dot`: both blocks call this with 128 rows of ``A`` and their scales, half of the
+            columns of ``B``, but the scales of all N columns. Scales in shared memory are copied in both blocks.
         force_async: As of :func:`async_dot`.
         out_dtype: Only ``tl.float32``.
 
@@ -268,11 +280,15 @@ def async_dot_scaled(
     Source: PTX ISA, tcgen05.mma with ``.block_scale``; OCP Microscaling Formats 1.0.
     """
     name = "async_dot_scaled"
-    unsupported(name, "two_ctas", two_ctas, False, hint="give each block a product of its own")
     left = require_buffer(name, "A", A, slots=False).type
     right = require_buffer(name, "B", B, slots=False).type
     total = require_buffer(name, "acc", acc, slots=False, storage=storage_kind.tmem).type
     choice(name, "out_dtype", out_dtype, (tl.float32,))
+    pair = choice(name, "two_ctas", two_ctas, (False, True))
+    columns = right.shape
+    if pair:
+        _check_pair(name, left, right, total, _semantic)
+        columns = [right.shape[0], 2 * right.shape[1]]
     formats = [
         choice(name, f"{letter}_format", value, tuple(_FORMATS)) for letter, value in (("A", A_format), ("B", B_format))
     ]
@@ -296,20 +312,24 @@ def async_dot_scaled(
             )
     if total.element_ty != tl.float32:
         raise refuse(name, "scaled products have another type", "acc", expected=tl.float32, found=total.element_ty)
-    _check_sizes(name, left.shape, right.shape, total.shape, 64 if packed == (2, 2) else 32, packed)
+    _check_sizes(name, left.shape, columns, total.shape, 64 if packed == (2, 2) else 32, packed, pair)
     k = left.shape[1] * packed[0]
     scales = [
-        _scales(name, argument, value, [rows, k // _SCALE_BLOCK], _semantic)
-        for argument, value, rows in (("A_scale", A_scale, left.shape[0]), ("B_scale", B_scale, right.shape[1]))
+        _scales(name, argument, value, [rows, k // _SCALE_BLOCK], pair, _semantic)
+        for argument, value, rows in (("A_scale", A_scale, left.shape[0]), ("B_scale", B_scale, columns[1]))
     ]
-    kinds = [_semantic._str_to_fp_type(item) for item in formats]
+    if pair:
+        kinds = [_semantic.builder.get_int32(list(_FORMATS).index(item)) for item in formats]
+    else:
+        kinds = [_semantic._str_to_fp_type(item) for item in formats]
     operands = [A.handle, B.handle, acc.handle, *scales, *kinds]
-    start(name, "create_tcgen05_mma_scaled", operands, use_acc, pred, mBarriers, False, force_async, _semantic)
+    create = _PAIR if pair else _SINGLE
+    start(name, create[1], operands, use_acc, pred, mBarriers, pair, force_async, _semantic)
     return acc
 
 
-def _scales(name: str, argument: str, value: Any, shape: list[int], semantic: Any) -> Any:
-    """Return the handle of scales in tensor memory, those in shared memory copied there.
+def _scales(name: str, argument: str, value: Any, shape: list[int], pair: bool, semantic: Any) -> Any:
+    """Return the handle of scales in tensor memory, those in shared memory copied there, of two blocks in both.
 
     Raises:
         UserError: They are none, or of another shape.
@@ -329,7 +349,7 @@ def _scales(name: str, argument: str, value: Any, shape: list[int], semantic: An
     type_ = builder.get_tensor_mem_desc_ty(kind.element_ty.to_ir(builder), shape, layout._to_ir(builder), shape)
     handle = builder.create_tmem_alloc(type_, None)
     # Copies and products of one task come in order, so the next ones may use the same columns.
-    builder.create_tmem_copy(source, handle)
+    tmem.start_copy(source, handle, pair, semantic)
     return handle
 
 

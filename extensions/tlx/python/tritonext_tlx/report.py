@@ -35,6 +35,7 @@ _KINDS = {
     "ttng.tc_gen5_mma": "MMA",
     "ttng.tc_gen5_mma_scaled": "MMA",
     "tlx.pair_dot": "MMA",
+    "tlx.pair_dot_scaled": "MMA",
     "ttng.async_tma_copy_global_to_local": "tile loads",
     "ttng.async_tma_copy_local_to_global": "tile stores",
     "ttng.async_tma_reduce": "tile stores",

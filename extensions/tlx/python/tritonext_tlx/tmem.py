@@ -10,7 +10,8 @@ from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryLayo
 
 from tritonext.language import typed_builder
 
-from ._arguments import bounded
+from ._arguments import bounded, choice
+from .cluster import remote_blocks
 from .definition import BLACKWELL, op, refuse
 from .tasks import warps_here
 from .types import buffered_tensor, buffered_tensor_type, require_buffer, storage_kind
@@ -24,6 +25,7 @@ __all__ = [
     "require_columns",
     "require_target",
     "scales_view",
+    "start_copy",
     "store",
     "subslice",
     "tmem_copy",
@@ -203,7 +205,7 @@ def subslice(local_allocated_buffer: Any, offset: Any, size: Any, _semantic: Any
 
 
 @op(targets=BLACKWELL)
-def tmem_copy(src: Any, dst: Any, _semantic: Any = None) -> None:
+def tmem_copy(src: Any, dst: Any, two_ctas: Any = False, _semantic: Any = None) -> None:
     """Start a copy from shared to tensor memory (``tcgen05.cp``).
 
     :func:`tcgen05_commit` tells when it has ended. Products that the same task starts behind it come after it. What
@@ -214,6 +216,8 @@ def tmem_copy(src: Any, dst: Any, _semantic: Any = None) -> None:
             plain layout, the last two dimensions possibly joined: those of row ``128 a + 32 c + b`` and column
             ``4 d + e`` at ``[a, d, b, c, e]``.
         dst: One slot in tensor memory, of scales, or of the shape and type of ``src``.
+        two_ctas: Whether the copy is one for products of two blocks. Both call this, and the one of even rank starts
+            the copy in each of them, from and to its own memory; so it waits for what is copied in both before.
 
     Raises:
         UserError: An argument is of the wrong kind, or has another size.
@@ -227,10 +231,12 @@ def tmem_copy(src: Any, dst: Any, _semantic: Any = None) -> None:
         raise refuse(
             name, "the types of the elements differ", "dst", expected=source.element_ty, found=target.element_ty
         )
-    builder = typed_builder(_semantic)
+    pair = choice(name, "two_ctas", two_ctas, (False, True))
+    if pair:
+        remote_blocks(name, _semantic)
     if isinstance(target.layout, TensorMemoryScalesLayout):
-        handle = scales_view(name, "src", src, target.shape, builder)
-        builder.create_tmem_copy(handle, dst.handle)
+        handle = scales_view(name, "src", src, target.shape, typed_builder(_semantic))
+        start_copy(handle, dst.handle, pair, _semantic)
         return
     if source.shape != target.shape:
         raise refuse(name, "the shapes differ", "dst", expected=tuple(source.shape), found=tuple(target.shape))
@@ -243,7 +249,15 @@ def tmem_copy(src: Any, dst: Any, _semantic: Any = None) -> None:
             found=source.layout,
             hint="leave out the layout of tlx.local_alloc, and make each row at least 32 bytes",
         )
-    builder.create_tmem_copy(src.handle, dst.handle)
+    start_copy(src.handle, dst.handle, pair, _semantic)
+
+
+def start_copy(source: Any, target: Any, pair: bool, semantic: Any) -> None:
+    """Build a copy to tensor memory, in two blocks for a pair."""
+    if pair:
+        semantic.builder.create_tlx_pair_copy([source, target])
+    else:
+        typed_builder(semantic).create_tmem_copy(source, target)
 
 
 def scales_view(name: str, argument: str, buffer: buffered_tensor, shape: list[int], builder: Any) -> Any:

@@ -212,6 +212,8 @@ tt.func public @early(%desc: !tt.tensordesc<64x64xf16, #wide>, %n: i32, %p: i1) 
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #rows = #ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
 #tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
+#eight = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8}>
+#scales_in_tiles = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
 
@@ -246,6 +248,27 @@ tt.func public @pair(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, m
   %b = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #wide, #smem, mutable>
   %behind = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
   tlx.pair_dot %a, %b, %d if %p, %p : !ttg.memdesc<128x64xf16, #wide, #smem, mutable> * !ttg.memdesc<64x64xf16, #wide, #smem, mutable> -> !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+  tlx.pair_commit %behind, %p : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.wait_barrier %behind, %i : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  ttng.inval_barrier %behind : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// And so are a scaled one, and a copy in front of it.
+// CHECK-LABEL: @scaled_pair
+// CHECK: tlx.pair_dot_scaled
+// CHECK: ttng.wait_barrier
+// CHECK-NEXT: ttg.local_dealloc %{{.*}} : !ttg.memdesc<64x128xi8
+// CHECK-NEXT: ttg.local_dealloc %{{.*}} : !ttg.memdesc<128x128xi8
+// CHECK-NEXT: ttg.local_dealloc %{{.*}} : !ttg.memdesc<128x4xi8
+// CHECK: tt.return
+tt.func public @scaled_pair(%d: !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>, %s: !ttg.memdesc<128x4xi8, #ttng.tensor_memory_scales_encoding<>, #ttng.tensor_memory, mutable>, %i: i32, %p: i1) {
+  %t = ttg.local_alloc : () -> !ttg.memdesc<128x4xi8, #scales_in_tiles, #smem, mutable>
+  %a = ttg.local_alloc : () -> !ttg.memdesc<128x128xi8, #eight, #smem, mutable>
+  %b = ttg.local_alloc : () -> !ttg.memdesc<64x128xi8, #eight, #smem, mutable>
+  %behind = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tlx.pair_copy %t, %s : !ttg.memdesc<128x4xi8, #scales_in_tiles, #smem, mutable> -> !ttg.memdesc<128x4xi8, #ttng.tensor_memory_scales_encoding<>, #ttng.tensor_memory, mutable>
+  tlx.pair_dot_scaled %a scale %s, %b scale %s, %d lhs = e4m3 rhs = e4m3 if %p, %p : !ttg.memdesc<128x128xi8, #eight, #smem, mutable>, !ttg.memdesc<128x4xi8, #ttng.tensor_memory_scales_encoding<>, #ttng.tensor_memory, mutable> * !ttg.memdesc<64x128xi8, #eight, #smem, mutable>, !ttg.memdesc<128x4xi8, #ttng.tensor_memory_scales_encoding<>, #ttng.tensor_memory, mutable> -> !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
   tlx.pair_commit %behind, %p : !ttg.memdesc<1xi64, #bar, #smem, mutable>
   ttng.wait_barrier %behind, %i : !ttg.memdesc<1xi64, #bar, #smem, mutable>
   ttng.inval_barrier %behind : !ttg.memdesc<1xi64, #bar, #smem, mutable>

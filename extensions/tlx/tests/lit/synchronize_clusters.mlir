@@ -1,6 +1,8 @@
 // RUN: %opt %s --pass tlx-synchronize-clusters | FileCheck %s
 
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#words = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 32}>
+#columns = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
 
@@ -34,6 +36,15 @@ tt.func public @pair(%pred: i1) {
   %bar = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #bar, #smem, mutable>
   ttng.init_barrier %bar, 1 : !ttg.memdesc<1xi64, #bar, #smem, mutable>
   tlx.pair_commit %bar, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// CHECK-LABEL: @pair_copy
+// CHECK: tlx.cluster_barrier
+// CHECK-NEXT: tlx.pair_copy
+// CHECK-NEXT: tlx.cluster_barrier
+tt.func public @pair_copy(%src: !ttg.memdesc<128x64xf32, #words, #smem, mutable>, %dst: !ttg.memdesc<128x64xf32, #columns, #ttng.tensor_memory, mutable>) {
+  tlx.pair_copy %src, %dst : !ttg.memdesc<128x64xf32, #words, #smem, mutable> -> !ttg.memdesc<128x64xf32, #columns, #ttng.tensor_memory, mutable>
   tt.return
 }
 

@@ -264,6 +264,42 @@ def Tlx_PairDotOp : Tlx_Op<"pair_dot"> {
   }];
 }
 
+def Tlx_PairDotScaledOp : Tlx_Op<"pair_dot_scaled"> {
+  let summary = "start a matrix product of two blocks whose operands have scales";
+  let description = [{
+    As `tlx.pair_dot`, with one scale in tensor memory for each 32 elements along K: those of the own rows of `a`, and in
+    both blocks those of all columns of `b`.
+  }];
+  let arguments = (ins
+    TTG_MemDescType:$a,
+    TTG_MemDescType:$b,
+    TTG_MemDescType:$d,
+    TTG_MemDescType:$aScale,
+    TTG_MemDescType:$bScale,
+    TT_ScaleDotElemTypeAttr:$aType,
+    TT_ScaleDotElemTypeAttr:$bType,
+    I1:$useD,
+    I1:$pred,
+    Variadic<TTG_MemDescType>:$barriers
+  );
+  let assemblyFormat = [{
+    $a `scale` $aScale `,` $b `scale` $bScale `,` $d `lhs` `=` $aType `rhs` `=` $bType `if` $useD `,` $pred
+    (`signals` $barriers^)? attr-dict
+    `:` qualified(type($a)) `,` qualified(type($aScale)) `*` qualified(type($b)) `,` qualified(type($bScale))
+    `->` qualified(type($d)) (`,` qualified(type($barriers))^)?
+  }];
+}
+
+def Tlx_PairCopyOp : Tlx_Op<"pair_copy"> {
+  let summary = "start a copy from shared to tensor memory in each of two blocks";
+  let description = [{
+    Both blocks of a pair run the op, and the one with the even rank starts both copies, each within its block. It is
+    `ttng.tmem_copy` before the module is marked as one of pairs.
+  }];
+  let arguments = (ins TTG_MemDescType:$src, TTG_MemDescType:$dst);
+  let assemblyFormat = "$src `,` $dst attr-dict `:` qualified(type($src)) `->` qualified(type($dst))";
+}
+
 def Tlx_PairCommitOp : Tlx_Op<"pair_commit"> {
   let summary = "arrive at a barrier of both blocks of a pair when the products that were started before are over";
   let arguments = (ins TTG_MemDescType:$barrier, I1:$pred);

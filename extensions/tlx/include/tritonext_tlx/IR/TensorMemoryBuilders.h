@@ -29,6 +29,13 @@ void buildUntrackMma(TritonOpBuilder &builder, std::vector<mlir::Value> &values)
 /// is added to when `values[4]` is true, if `values[5]` is true. It signals all further values.
 void buildPairDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// As `buildPairDot`, with the scales `values[4]` and `values[5]` of both operands, their formats
+/// `values[6]` and `values[7]` (0 for e4m3, 1 for e5m2, 2 for e2m1), and the other values behind.
+void buildPairDotScaled(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
+/// Copies `values[1]` in shared memory to `values[2]` in tensor memory in both blocks of the pair.
+void buildPairCopy(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 /// Signals the barrier `values[1]` of both blocks of the pair, if `values[2]` is true, when their
 /// products are over.
 void buildPairCommit(TritonOpBuilder &builder, std::vector<mlir::Value> &values);

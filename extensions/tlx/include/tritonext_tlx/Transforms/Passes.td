@@ -269,8 +269,9 @@ def LowerRemoteAccessesPass : Pass<"tlx-lower-remote-accesses", "::mlir::ModuleO
 def LowerPairDotsPass : Pass<"tlx-lower-pair-dots", "::mlir::ModuleOp"> {
   let summary = "Turn matrix products of two blocks into instructions";
   let description = [{
-    `tlx.pair_dot` and `tlx.pair_commit` become inline assembly, with descriptors of the operands made from their
-    layouts. The module is marked as one whose tensor memory belongs to pairs of blocks.
+    `tlx.pair_dot`, `tlx.pair_dot_scaled` and `tlx.pair_commit` become inline assembly, with descriptors of the operands
+    made from their layouts, and `tlx.pair_copy` a stock copy. The module is marked as one whose tensor memory belongs to
+    pairs of blocks, so that a stock copy is one in both of them.
 
     All tensor core instructions of a kernel work on one block, or all on two: other products and copies to tensor
     memory beside these are errors, and so are operands in a layout that the instruction does not read.

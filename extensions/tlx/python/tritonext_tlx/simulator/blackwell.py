@@ -227,24 +227,26 @@ class Blackwell:
         self._signal(barrier, name)
         self._signal(self._peer_barrier(barrier, self.machine.actor.block.rank ^ 1), name)
 
-    def _multiply_in_pair(self, A, B, acc, use_acc, pred, barriers, decode) -> Buffer:
-        """Start a product of the rows of A and the columns of B of two blocks, into the accumulators of both."""
-        machine, name = self.machine, "async_dot"
+    def _multiply_in_pair(self, name, A, B, acc, use_acc, pred, barriers, scales, decode) -> Buffer:
+        """Start a product of the rows of A and the columns of B of two blocks, into the accumulators of both.
+
+        ``decode`` makes the operands of one block of its A, the B of both, and its scales.
+        """
+        machine = self.machine
         left, right = self._slot(name, A), self._slot(name, B)
         total = self._place(self._slot(name, acc))
         signalled = [self._barrier(name, barrier) for barrier in barriers or ()]
         if not self._leads() or not self._true(pred):
             return acc
         add = use_acc is None or self._true(use_acc)
-        rows, columns, totals = ([view, self._of_peer(view)] for view in (left, right, total))
+        rows, columns, totals, *factors = ([view, self._of_peer(view)] for view in (left, right, total, *scales))
         op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
-        self._start(op, [*rows, *columns, *(totals if add else [])], totals, fenced=True)
+        reads = [*rows, *columns, *(view for pair in factors for view in pair), *(totals if add else [])]
+        self._start(op, reads, totals, fenced=True)
 
         def multiply() -> None:
-            halves = [decode(*operands) for operands in zip(rows, columns)]
-            b = np.concatenate([half[1] for half in halves], 1)
-            for (a, _), place in zip(halves, totals):
-                place.put(self._sum(a, b, place, add))
+            for a, place, *own in zip(rows, totals, *factors):
+                place.put(self._sum(*decode(a, columns, own), place, add))
 
         op.effect = multiply
         for barrier in signalled:
@@ -253,8 +255,10 @@ class Blackwell:
 
     # Products.
 
-    def _multiply(self, name, A, B, acc, use_acc, pred, barriers, force_async, scales, decode) -> Buffer:
-        """Start a product; ``decode`` makes its operands of what the buffers hold."""
+    def _multiply(self, name, A, B, acc, use_acc, pred, barriers, two_ctas, force_async, scales, decode) -> Buffer:
+        """Start a product; ``decode`` makes its operands of A, the parts of B, and the scales."""
+        if two_ctas:
+            return self._multiply_in_pair(name, A, B, acc, use_acc, pred, barriers, scales, decode)
         machine = self.machine
         left, right = self._slot(name, A), self._slot(name, B)
         total = self._place(self._slot(name, acc))
@@ -265,7 +269,7 @@ class Blackwell:
         self._start(op, [left, right, *scales, *([total] if add else [])], [total])
 
         def multiply() -> None:
-            total.put(self._sum(*decode(left, right), total, add))
+            total.put(self._sum(*decode(left, [right], scales), total, add))
 
         op.effect = multiply
         self._finish(name, barriers, force_async)
@@ -284,13 +288,12 @@ class Blackwell:
         if sizes[0][1] != sizes[1][0] or sizes[2] != (sizes[0][0], blocks * sizes[1][1]):
             raise self._refuse("the sizes of tlx.async_dot do not fit", found=" and ".join(map(str, sizes)))
 
-        def decode(left: Buffer, right: Buffer) -> tuple[np.ndarray, np.ndarray]:
-            a, b = widen(left.fetch(), left.dtype), widen(right.fetch(), right.dtype)
+        def decode(left: Buffer, right: list[Buffer], _: list[Buffer]) -> tuple[np.ndarray, np.ndarray]:
+            a = widen(left.fetch(), left.dtype)
+            b = np.concatenate([widen(part.fetch(), part.dtype) for part in right], 1)
             return (round_to_tf32(a), round_to_tf32(b)) if left.dtype == tl.float32 else (a, b)
 
-        if two_ctas:
-            return self._multiply_in_pair(A, B, acc, use_acc, pred, mBarriers, decode)
-        return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, force_async, [], decode)
+        return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async, [], decode)
 
     def async_dot_scaled(
         self,
@@ -309,18 +312,17 @@ class Blackwell:
         out_dtype=tl.float32,
     ):
         name = "async_dot_scaled"
-        self._unsupported(name, two_ctas=two_ctas)
         scales = [self._slot(name, item) for item in (A_scale, B_scale)]
-        rows = self._slot(name, A).sizes[0], self._slot(name, B).sizes[1]
+        rows = self._slot(name, A).sizes[0], self._slot(name, acc).sizes[1]
 
-        def decode(left: Buffer, right: Buffer) -> tuple[np.ndarray, np.ndarray]:
+        def decode(left: Buffer, right: list[Buffer], factors: list[Buffer]) -> tuple[np.ndarray, np.ndarray]:
             a = self._numbers(left, A_format)
-            b = self._numbers(right, B_format, axis=0)
+            b = np.concatenate([self._numbers(part, B_format, axis=0) for part in right], 1)
             blocks = a.shape[1] // _SCALE_BLOCK
-            by_row = [self._scales(view, (size, blocks)) for view, size in zip(scales, rows)]
+            by_row = [self._scales(view, (size, blocks)) for view, size in zip(factors, rows)]
             return a * np.repeat(by_row[0], _SCALE_BLOCK, 1), b * np.repeat(by_row[1], _SCALE_BLOCK, 1).T
 
-        return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, force_async, scales, decode)
+        return self._multiply(name, A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async, scales, decode)
 
     @staticmethod
     def _numbers(view: Buffer, format_: str, axis: int = 1) -> np.ndarray:
@@ -337,18 +339,25 @@ class Blackwell:
             data = _matrix_of_tiles(data, shape)
         return np.exp2(data.astype(np.float32) - _BIAS)
 
-    def tmem_copy(self, src, dst):
+    def tmem_copy(self, src, dst, two_ctas=False):
         name = "tmem_copy"
         machine = self.machine
         source, target = self._slot(name, src), self._place(self._slot(name, dst))
         if math.prod(source.sizes) != math.prod(target.sizes):
             raise self._refuse("tlx.tmem_copy gets another size", expected=target.sizes, found=source.sizes)
+        copies = [(source, target)]
+        if two_ctas:
+            if not self._leads():
+                return
+            copies.append((self._of_peer(source), self._of_peer(target)))
         op = machine.new_op(f"{name} to tensor memory", machine.actor.products)
-        self._start(op, [source], [target])
+        sources, targets = map(list, zip(*copies))
+        self._start(op, sources, targets, fenced=bool(two_ctas))
 
         def copy() -> None:
-            data = source.fetch()
-            target.put(data if data.shape == target.sizes else _matrix_of_tiles(data, target.sizes))
+            for origin, place in copies:
+                data = origin.fetch()
+                place.put(data if data.shape == place.sizes else _matrix_of_tiles(data, place.sizes))
 
         op.effect = copy
 

@@ -23,7 +23,7 @@ _ARRIVING = ("barrier_arrive", "barrier_expect_bytes", "async_descriptor_load", 
 _RING = {"acquire": "full", "release": "empty"}
 _REMOTE = ("remote_view", "remote_shmem_store", "async_remote_shmem_store", "clc_producer", "clc_consumer")
 # Places of the argument that makes them ops of two blocks.
-_IN_PAIRS = {"async_descriptor_load": 8, "async_dot": 6, "tcgen05_commit": 1}
+_IN_PAIRS = {"async_descriptor_load": 8, "async_dot": 6, "async_dot_scaled": 10, "tcgen05_commit": 1, "tmem_copy": 2}
 _INITIALIZING = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier")
 _NAMED = ("alloc_barriers", "alloc_pipeline", "alloc_warp_barrier", "clc_create_context", "local_alloc")
 
