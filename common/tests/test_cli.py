@@ -177,7 +177,35 @@ def test_list_as_json(probe):
     done = run("list", "--json")
     [record] = [record for record in json.loads(done.stdout) if record["id"] == "probe"]
     assert record["passes"] == [entry.flag for entry in probe.manifest.passes]
-    assert (record["dialects"], record["ops"], record["state"]) == (["probe"], ["probe_twice"], "ok")
+    assert (record["dialects"], record["ops"], record["state"]) == (["probe"], ["twice"], "ok")
+    assert record["builder_ops"] == ["probe_twice"]
+    [row] = [line.split() for line in run("list").stdout.splitlines() if line.startswith("probe ")]
+    assert row[4] == "1"
+
+
+def test_list_counts_ops_that_kernels_call(probe, tmp_path):
+    """However many the builder has: those of the package's ``__all__``, and none where it cannot be imported."""
+    package = install_copy(probe, tmp_path)
+    source = (package / "__init__.py").read_text()
+    more = """
+
+@language.builtin(extension="probe")
+def thrice(x, _semantic=None):
+    return x
+
+
+print("a package that prints")
+__all__ = ["thrice", "twice", "tritonext"]
+"""
+    (package / "__init__.py").write_text(source + more)
+    done = run("list", "--json", path=(tmp_path,))
+    [record] = [record for record in json.loads(done.stdout) if record["id"] == "probe"]
+    assert (record["ops"], record["builder_ops"]) == (["thrice", "twice"], ["probe_twice"])
+    (package / "__init__.py").write_text("raise ValueError(1)")
+    done = run("list", path=(tmp_path,))
+    [row] = [line.split(maxsplit=6) for line in done.stdout.splitlines() if line.startswith("probe ")]
+    assert row[4:] == ["-", "3.9.0", "the package of the extension 'probe' cannot be imported"]
+    assert done.returncode == 0
 
 
 def test_list_reports_broken_extensions(fake_extension, tmp_path):

@@ -156,14 +156,14 @@ def _list(as_json: bool) -> int:
     from . import registry
 
     found = registry.scan()
+    records = [_record(extension) for extension in found.extensions.values()]
     if as_json:
-        print(json.dumps([_record(extension) for extension in found.extensions.values()], indent=2))
+        print(json.dumps(records, indent=2))
     else:
         rows = [("id", "version", "passes", "dialects", "ops", "triton", "state")]
-        for extension in found.extensions.values():
-            record = _record(extension)
-            counts = [str(len(record[key])) for key in ("passes", "dialects", "ops")]
-            rows.append((extension.id, extension.version, *counts, record["triton"] or "-", record["state"]))
+        for record in records:
+            counts = ["-" if record[key] is None else str(len(record[key])) for key in ("passes", "dialects", "ops")]
+            rows.append((record["id"], record["version"], *counts, record["triton"] or "-", record["state"]))
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         if len(rows) > 1:
             for row in rows:
@@ -179,10 +179,11 @@ def _record(extension: InstalledExtension) -> dict:
     manifest = extension.manifest
     from . import loader
 
-    triton, state = None, "ok"
+    triton, ops, state = None, None, "ok"
     try:
         triton = extension.stamp.triton
         loader.check(extension)
+        ops = _ops(extension)
     except TritonextError as error:
         state = error.message
     return {
@@ -194,7 +195,21 @@ def _record(extension: InstalledExtension) -> dict:
         "targets": list(manifest.targets),
         "passes": [entry.flag for entry in manifest.passes],
         "dialects": [entry.name for entry in manifest.dialects],
-        "ops": [entry.name for entry in manifest.ops],
+        "ops": ops,
+        "builder_ops": [entry.name for entry in manifest.ops],
         "triton": triton,
         "state": state,
     }
+
+
+def _ops(extension: InstalledExtension) -> list[str]:
+    """Return the names of the ops that kernels can call.
+
+    Raises:
+        TritonextError: The package cannot be imported.
+    """
+    from . import language
+
+    # Only the package knows, and what it prints while it is imported is no part of the list.
+    with contextlib.redirect_stdout(sys.stderr):
+        return list(language.ops_of(extension.module(), extension.id))

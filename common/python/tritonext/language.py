@@ -8,6 +8,7 @@ other ``@triton.jit`` functions.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import triton.language as tl
 
 from ._triton import ops, scopes, typed
 
-__all__ = ["builtin", "constant", "op_name", "scope", "shown", "target_of", "typed_builder"]
+__all__ = ["builtin", "constant", "op_name", "ops_of", "scope", "shown", "target_of", "typed_builder"]
 
 
 def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
@@ -63,6 +64,17 @@ def op_name(value: Any, extension: str | None = None) -> str | None:
     if isinstance(value, ops.Op) and extension in (None, value.extension):
         return value.__name__
     return None
+
+
+def ops_of(package: types.ModuleType, extension: str) -> tuple[str, ...]:
+    """Return the names that kernels call the ops of an extension by, sorted: those that its package exports.
+
+    Args:
+        package: The package, whose ``__all__`` is what it exports.
+        extension: Id of the extension.
+    """
+    exported = getattr(package, "__all__", ())
+    return tuple(sorted(name for name in exported if op_name(getattr(package, name, None), extension) is not None))
 
 
 def typed_builder(_semantic: Any) -> Any:
