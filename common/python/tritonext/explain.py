@@ -1,8 +1,8 @@
 """``tritonext explain``: what a kernel compiles to, and what extensions change about it, pass by pass.
 
-The kernel is compiled by stock Triton and then with the extensions that ``--enable`` names. Shown are the passes with
-the IR each one changed, the remarks of the extensions' passes with the source lines they are about, and the resources
-of both results. No GPU is needed.
+The kernel is compiled by stock Triton, with the extensions whose ops it uses, and then with those that ``--enable``
+names. Shown are the passes with the IR each one changed, the remarks of the extensions' passes with the source lines
+they are about, and the resources of both results. No GPU is needed.
 
 What the kernel's arguments are is taken, later ones winning, from
 
@@ -41,7 +41,7 @@ from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction
 
 from . import activation, env, inspect_code, loader, registry, remarks
-from ._triton import recording
+from ._triton import caching, recording
 from ._triton.recording import PassRun
 from .errors import ExtensionError, TritonextError, UserError
 from .inspect_code import CodeStats
@@ -97,9 +97,10 @@ class Explanation:
     Attributes:
         name: Name of the kernel.
         target: What it was compiled for.
-        stock: Compilation by stock Triton.
+        baseline: Compilation by stock Triton, and the extensions of ``used``.
         extended: Compilation with the extensions, None when none was asked for.
         extensions: Ids of the extensions.
+        used: Ids of the extensions whose ops the kernel calls, which takes part in both compilations.
         found: Remarks of the extensions' passes.
         sections: What the extensions add to it.
         extension_passes: Flags of the passes that extensions define.
@@ -107,16 +108,17 @@ class Explanation:
 
     name: str
     target: str
-    stock: Compilation
+    baseline: Compilation
     extended: Compilation | None = None
     extensions: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
     found: tuple[Remark, ...] = ()
     sections: tuple[Section, ...] = ()
     extension_passes: frozenset[str] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain data for ``json.dumps``."""
-        shown = self.extended or self.stock
+        shown = self.extended or self.baseline
         return {
             "kernel": self.name,
             "target": self.target,
@@ -133,7 +135,8 @@ class Explanation:
                 for run in shown.passes
             ],
             "remarks": [remark.to_json() | {"source": remark.source_line} for remark in self.found],
-            "stock": self.stock.stats.to_json(),
+            "used": list(self.used),
+            "baseline": self.baseline.stats.to_json(),
             "extended": self.extended.stats.to_json() if self.extended else None,
             "sections": [section.to_json() for section in self.sections],
         }
@@ -146,7 +149,7 @@ def explain(
     stages: Sequence[str] = STAGES,
     name: str | None = None,
 ) -> Explanation:
-    """Compile ``kernel`` with stock Triton and with the extensions of ``specs``, and compare.
+    """Compile ``kernel`` with stock Triton, and the extensions whose ops it uses, and with those of ``specs`` too.
 
     Args:
         kernel: The kernel and its arguments.
@@ -165,16 +168,17 @@ def explain(
     with activation.use_stock():
         # A kernel that uses ops of an extension runs its passes in any case.
         with remarks.collect() as found:
-            stock = _compile(kernel, target, (), stages)
+            baseline = _compile(kernel, target, (), stages)
         if specs:
             with remarks.collect() as found:
                 pipelines = activation.use(*specs).pipelines
                 extended = _compile(kernel, target, pipelines, stages)
             ids = tuple(dict.fromkeys(id_ for pipeline in pipelines for id_ in pipeline.extensions))
-            sections = [section for id_ in ids for section in _sections(id_, stock.kernel, extended.kernel)]
+            sections = [section for id_ in ids for section in _sections(id_, baseline.kernel, extended.kernel)]
     libraries = [library.native for library in loader.loaded().values() if library.native.extension]
     passes = frozenset(entry["flag"] for library in libraries for entry in library.description["passes"])
-    return Explanation(name, target, stock, extended, ids, tuple(found), tuple(sections), passes)
+    used = tuple(sorted(caching.extensions_used(kernel.fn, *kernel.constexprs.values())))
+    return Explanation(name, target, baseline, extended, ids, used, tuple(found), tuple(sections), passes)
 
 
 def _compile(kernel: Specialization, target: str, pipelines: tuple, stages: Sequence[str]) -> Compilation:
@@ -393,7 +397,7 @@ def _show(explanation: Explanation, console: Console, diff: bool | None, only: s
     extended = explanation.extended
     title = f"{explanation.name} for {explanation.target}"
     console.print(Text(f"{title} with {', '.join(explanation.extensions)}" if extended else title, style="bold"))
-    shown = (extended or explanation.stock).passes
+    shown = (extended or explanation.baseline).passes
     _show_passes(shown, explanation.extension_passes, console)
     for run in shown:
         named = only is not None and only in (run.flag, run.name)
@@ -445,11 +449,16 @@ def _show_diff(run: PassRun, console: Console) -> None:
 
 
 def _show_resources(explanation: Explanation, console: Console) -> None:
-    before = explanation.stock.stats
+    before = explanation.baseline.stats
     after = explanation.extended.stats if explanation.extended else None
-    table = Table("resource", "stock", title="resources", title_justify="left")
+    used = explanation.used
+    title = f"resources of a kernel that uses ops of {', '.join(used)}" if used else "resources"
+    names = ["with " + ", ".join(used) if used else "stock"]
     if after:
-        table.add_column("with " + ", ".join(explanation.extensions))
+        names.append("with " + ", ".join(dict.fromkeys((*used, *explanation.extensions))))
+        if names[0] == names[1]:
+            names[1] += ", as enabled"
+    table = Table("resource", *names, title=title, title_justify="left")
     for label, old, new in _resource_rows(before, after):
         better = after and old != new
         table.add_row(label, old, *([Text(new, style="bold" if better else "")] if after else []))
@@ -547,7 +556,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_pass(explanation: Explanation, name: str) -> None:
-    passes = (explanation.extended or explanation.stock).passes
+    passes = (explanation.extended or explanation.baseline).passes
     names = {known for run in passes for known in (run.flag, run.name)}
     if name not in names:
         close = difflib.get_close_matches(name, names, n=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -82,7 +83,7 @@ def test_the_command_line_overrides_the_source(file, capsys):
     run(f"{file}::mapped", "--constexpr", "BLOCK=64", "--option", "num_warps=1", "--signature", "x=*i8", "--json")
     data = json.loads(capsys.readouterr().out)
     assert (data["kernel"], data["target"], data["extended"]) == ("mapped", "cuda:90", None)
-    assert data["stock"]["global_stores"] == {"8": 2}
+    assert data["baseline"]["global_stores"] == {"8": 2}
 
 
 def test_a_corpus_kernel_is_found_by_its_name():
@@ -191,8 +192,8 @@ def stock():
 
 
 def test_every_stage_is_recorded_in_order(stock):
-    flags = [run.flag for run in stock.stock.passes]
-    assert list(dict.fromkeys(run.stage for run in stock.stock.passes)) == ["ttir", "ttgir", "llir"]
+    flags = [run.flag for run in stock.baseline.passes]
+    assert list(dict.fromkeys(run.stage for run in stock.baseline.passes)) == ["ttir", "ttgir", "llir"]
     assert flags[0] == "inline"
     assert flags.count("tritongpu-remove-layout-conversions") == 4
     assert flags.index("tritongpu-coalesce") < flags.index("tritongpu-pipeline") < flags.index("convert-scf-to-cf")
@@ -200,21 +201,21 @@ def test_every_stage_is_recorded_in_order(stock):
 
 def test_one_pass_begins_where_the_one_before_ended(stock):
     for stage in ("ttir", "ttgir", "llir"):
-        runs = [run for run in stock.stock.passes if run.stage == stage]
+        runs = [run for run in stock.baseline.passes if run.stage == stage]
         assert len(runs) > 1
         assert all(first.after == second.before for first, second in itertools.pairwise(runs))
 
 
 def test_passes_that_change_nothing_are_told_from_those_that_do(stock):
-    changed = {run.flag: run.changed for run in stock.stock.passes}
+    changed = {run.flag: run.changed for run in stock.baseline.passes}
     assert changed["tritongpu-accelerate-matmul"]
     assert not changed["triton-nvidia-tma-lowering"]
-    assert not any("loc(" in run.before for run in stock.stock.passes)
+    assert not any("loc(" in run.before for run in stock.baseline.passes)
 
 
 def test_recording_changes_no_code(stock):
     with recording.uncached():
-        assert kernels.compile("gemm_fp16", "cuda:90").asm["cubin"] == stock.stock.kernel.asm["cubin"]
+        assert kernels.compile("gemm_fp16", "cuda:90").asm["cubin"] == stock.baseline.kernel.asm["cubin"]
 
 
 def test_recording_leaves_the_cache_and_the_environment_alone(cache_directory, stock):
@@ -308,7 +309,7 @@ def test_a_gluon_kernel_starts_at_ttgir(tmp_path, capsys):
     data = json.loads(capsys.readouterr().out)
     assert [entry["stage"] for entry in data["passes"]].index("llir") > 0
     assert data["passes"][0]["stage"] == "ttgir"
-    assert data["stock"]["global_stores"] == {"32": 2}
+    assert data["baseline"]["global_stores"] == {"32": 2}
 
 
 # --- extensions -------------------------------------------------------------------------------------------------------
@@ -361,6 +362,26 @@ def test_remarks_come_with_the_source_line(probed, capsys, enable):
     assert remark["function"] == "doubled"
     assert remark["line"] == 11
     assert remark["source"] == "tl.store(x + at, tritonext_probe.twice(tl.load(x + at)))"
+
+
+def test_the_first_column_says_what_it_is(probed, capsys):
+    """A kernel that uses ops of an extension is compiled with it in any case."""
+    run(probed)
+    text = capsys.readouterr().out
+    assert "resources of a kernel that uses ops of probe" in text
+    assert re.search(r"resource +┃ with probe +┃\n", text)
+    assert "stock" not in text
+    run(probed, "--json")
+    data = json.loads(capsys.readouterr().out)
+    assert (data["used"], data["extensions"], data["extended"]) == (["probe"], [], None)
+    run(probed, "--enable", "layout")
+    assert re.search(r"resource +┃ with probe +┃ with probe, layout +┃\n", capsys.readouterr().out)
+    run(probed, "--enable", "probe:mark=here")
+    assert re.search(r"resource +┃ with probe +┃ with probe, as enabled +┃\n", capsys.readouterr().out)
+    run("tritonext.testing.kernels::softmax")
+    assert re.search(r"resource +┃ stock +┃\n", capsys.readouterr().out)
+    run("tritonext.testing.kernels::softmax", "--json")
+    assert json.loads(capsys.readouterr().out)["used"] == []
 
 
 def test_an_extension_adds_sections(probe, capsys, monkeypatch):

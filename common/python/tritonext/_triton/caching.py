@@ -66,9 +66,7 @@ def _wanted_by(src: Any) -> tuple:
         return ()
     wanted = getattr(function, "tritonext_pipelines", ())
     known = {pipeline.extension for pipeline in (*activation.active(), *wanted)}
-    used = extensions_used(function)
-    for value in src.constants.values():
-        used |= extensions_used(value)
+    used = extensions_used(function, *src.constants.values())
     return (*wanted, *map(_default_pipeline, sorted(used - known)))
 
 
@@ -78,13 +76,15 @@ def _default_pipeline(identifier: str) -> Any:
     return pipeline
 
 
-def extensions_used(function: Any) -> set[str]:
-    """Return the ids of the extensions whose ops a kernel reaches, also through other ``@triton.jit`` functions."""
-    if not isinstance(function, jit.JITCallable):
-        return set()
-    # Computing the key is what follows the references of the kernel.
-    function.cache_key  # noqa: B018
-    return {name.removeprefix(MARKER) for name, _ in function.used_global_vals if name.startswith(MARKER)}
+def extensions_used(*functions: Any) -> set[str]:
+    """Return the ids of the extensions whose ops kernels reach, also through other ``@triton.jit`` functions."""
+    used: set[str] = set()
+    for function in functions:
+        if isinstance(function, jit.JITCallable):
+            # Computing the key is what follows the references of the kernel.
+            function.cache_key  # noqa: B018
+            used |= {name.removeprefix(MARKER) for name, _ in function.used_global_vals if name.startswith(MARKER)}
+    return used
 
 
 def _warn_about_skipped_stages(src: Any) -> None:
