@@ -36,6 +36,9 @@ __all__ = [
 
 # Values of the enumerations EvictionPolicy and DescriptorReduceKind of Triton.
 _EVICTION = {"": 1, "evict_first": 2, "evict_last": 3}
+# PTX ISA, tensor copies: dimensions of a tensor, and bytes of a row of a tile.
+_MOST_DIMENSIONS = 5
+_LEAST_ROW = 16
 _REDUCTION = {"": -1, "add": 1, "min": 2, "max": 3, "and": 6, "or": 7, "xor": 8}
 
 
@@ -346,6 +349,36 @@ def allocate_tensor_descriptor(num: Any, _semantic: Any = None) -> tensor_descri
     return tensor_descriptor_ptr(memory, tensor_descriptor_ptr_type(count))
 
 
+def _block(name: str, given: Any, element: tl.dtype) -> list[int]:
+    """Return the shape of the tiles of a descriptor.
+
+    Raises:
+        UserError: No descriptor has such tiles: PTX ISA, tensor copies; Triton, shapes of tensors.
+    """
+    argument = "block_shape"
+    sizes = integers(name, argument, given)
+    if not 1 <= len(sizes) <= _MOST_DIMENSIONS:
+        raise refuse(
+            name,
+            "a descriptor has no such number of dimensions",
+            argument,
+            expected=f"1 to {_MOST_DIMENSIONS} sizes, such as (64, 64)",
+            found=tuple(sizes),
+        )
+    if any(size < 1 or size & (size - 1) for size in sizes):
+        raise refuse(name, "a size is no power of two", argument, expected="such as (64, 64)", found=tuple(sizes))
+    row = sizes[-1] * element.primitive_bitwidth // 8
+    if row < _LEAST_ROW:
+        raise refuse(
+            name,
+            "the rows of a tile are too short",
+            argument,
+            expected=f"at least {_LEAST_ROW} bytes",
+            found=f"{row}, of {tuple(sizes)} of {element}",
+        )
+    return sizes
+
+
 @op(targets=NVIDIA_TMA)
 def reinterpret_tensor_descriptor(desc_ptr: Any, block_shape: Any, dtype: Any, _semantic: Any = None) -> Any:
     """Return the descriptor that was made in memory, for asynchronous copies.
@@ -363,7 +396,7 @@ def reinterpret_tensor_descriptor(desc_ptr: Any, block_shape: Any, dtype: Any, _
     element = constant(dtype)
     if not isinstance(element, tl.dtype):
         raise refuse(name, "an argument is no type", "dtype", expected="such as tl.float16", found=repr(element))
-    block = tl.block_type(element, integers(name, "block_shape", block_shape))
+    block = tl.block_type(element, _block(name, block_shape, element))
     types: list[Any] = []
     kind = tensor_descriptor_base_type(block)
     kind._flatten_ir_types(_semantic.builder, types)
@@ -406,6 +439,25 @@ def make_tensor_descriptor(
         if not isinstance(constant(value), tuple | list | tl.tuple):
             found = getattr(value, "type", value)
             raise refuse(name, "an argument is not a tuple", argument, expected="such as (64, 64)", found=found)
+    sizes = _block(name, block_shape, base.dtype.element_ty)
+    for argument, value in (("shape", shape), ("strides", strides)):
+        if len(constant(value)) != len(sizes):
+            raise refuse(
+                name,
+                "a tensor has another number of dimensions than its tiles",
+                argument,
+                expected=f"{len(sizes)}, as of block_shape",
+                found=len(constant(value)),
+            )
+    last = constant(constant(strides)[-1])
+    if not isinstance(last, int) or last != 1:
+        raise refuse(
+            name,
+            "the last dimension is not contiguous",
+            "strides",
+            expected="the constant 1 at its end",
+            found=shown(last),
+        )
     choice(name, "padding_option", padding_option, ("zero", "nan"))
     made = tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option, _semantic=_semantic)
     if slot is not None:

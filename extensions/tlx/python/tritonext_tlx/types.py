@@ -47,18 +47,36 @@ def no_tensor_error(found: Any, **fields: Any) -> UserError:
 
 
 class no_tensor:
-    """What Python's arithmetic is an error with."""
+    """What Python's arithmetic, and the methods of tensors, are an error with."""
 
     def _misuse(self) -> UserError:
         return no_tensor_error(self)
 
-    def _refuse_arithmetic(self, *_: Any) -> Any:
+    def _refuse_arithmetic(self, *_: Any, **__: Any) -> Any:
         raise self._misuse()
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse_arithmetic
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __matmul__ = __rmatmul__ = __neg__ = _refuse_arithmetic
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = _refuse_arithmetic
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse_arithmetic
+    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __pos__ = __invert__ = __not__ = _refuse_arithmetic
+    logical_and = logical_or = logical_not = _refuse_arithmetic
+
+    def __eq__(self, other: object) -> bool:
+        # Python's own comparisons, as of members of a list, are of identity.
+        if isinstance(other, bool | int | float | tl.constexpr | tl.tensor):
+            raise self._misuse()
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+def _refuse_methods() -> None:
+    for name, method in vars(tl.tensor).items():
+        if callable(method) and not name.startswith("_") and not hasattr(base_value, name):
+            setattr(no_tensor, name, no_tensor._refuse_arithmetic)
+
+
+_refuse_methods()
 
 
 class buffered_tensor_type(base_type):

@@ -621,3 +621,74 @@ def test_buffers_are_no_operands_of_tl(refused, case):
     assert f"tl.{case}(" in text
     assert "a buffer is no tensor" in text
     assert "load it with tlx.local_load" in text
+
+
+@triton.jit
+def computed_with(x, y, n, CASE: tl.constexpr):
+    tile = tlx.local_alloc((64, 64), tl.float16)[0]
+    values = tl.zeros((64, 64), tl.float16)
+    if CASE == "sum":
+        _ = tile + 1
+    if CASE == "sum from the right":
+        _ = values + tile
+    if CASE == "power":
+        _ = tile**2
+    if CASE == "complement":
+        _ = ~tile
+    if CASE == "sign":
+        _ = +tile
+    if CASE == "negation":
+        _ = not tile
+    if CASE == "equal to a number":
+        _ = tile == 1
+    if CASE == "unequal to a number":
+        _ = tile != 2.0
+    if CASE == "equal to a tensor":
+        _ = values == tile
+    if CASE == "conversion":
+        tile.to(tl.float32)
+    if CASE == "method":
+        tile.sum(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("case", "line"),
+    [
+        ("sum", "_ = tile + 1"),
+        ("sum from the right", "_ = values + tile"),
+        ("power", "_ = tile**2"),
+        ("complement", "_ = ~tile"),
+        ("sign", "_ = +tile"),
+        ("negation", "_ = not tile"),
+        ("equal to a number", "_ = tile == 1"),
+        ("unequal to a number", "_ = tile != 2.0"),
+        ("equal to a tensor", "_ = values == tile"),
+        ("conversion", "tile.to(tl.float32)"),
+        ("method", "tile.sum(axis=0)"),
+    ],
+)
+def test_buffers_are_no_operands_of_operators(refused, case, line):
+    text = refused(computed_with, POINTERS, CASE=case)
+    place, _, error = text.partition("^")
+    assert place.splitlines()[-2].strip() == line
+    assert error.lstrip().startswith(
+        "a buffer is no tensor\n  expected: a tensor\n  found: buffered_tensor<64x64xfp16>"
+    )
+
+
+@triton.jit
+def compared_by_identity(x, y, n):
+    """Names that a branch or a loop does not change may hold buffers."""
+    tiles = tlx.local_alloc((64,), tl.float16, 2)
+    at = tl.arange(0, 64)
+    chosen = tiles[0]
+    for i in range(n):
+        if i > 3:
+            other = tiles[1]
+            tlx.local_store(other, tl.load(x + at).to(tl.float16))
+        tlx.local_store(chosen, tl.load(x + at).to(tl.float16))
+    tl.store(y + at, tlx.local_load(chosen))
+
+
+def test_buffers_are_compared_by_identity_elsewhere(compiled):
+    assert "ld.shared" in compiled(compared_by_identity, POINTERS).asm["ptx"]

@@ -423,3 +423,58 @@ def test_a_target_without_the_operation_is_named(refused, op, target):
     text = refused(on_any_target, TILE, target, OP=op)
     assert f"where: tlx.{op}\n  expected: cuda:90, cuda:100\n  found: {target}" in text
     assert op not in tlx.supported_ops(target)
+
+
+@triton.jit
+def wrong_tile(x, n, CASE: tl.constexpr):
+    memory = tlx.allocate_tensor_descriptor(1)
+    if CASE == "empty":
+        tlx.make_tensor_descriptor(None, x, [64, 64], [64, 1], [])
+    if CASE == "empty in memory":
+        tlx.reinterpret_tensor_descriptor(memory[0], (), tl.float16)
+    if CASE == "many":
+        tlx.reinterpret_tensor_descriptor(memory[0], (1, 1, 1, 1, 1, 64), tl.float16)
+    if CASE == "size":
+        tlx.make_tensor_descriptor(memory[0], x, [64, 64], [64, 1], [48, 64])
+    if CASE == "zero":
+        tlx.make_tensor_descriptor(None, x, [64, 64], [64, 1], [0, 64])
+    if CASE == "run time":
+        tlx.make_tensor_descriptor(None, x, [64, 64], [64, 1], [n, 64])
+    if CASE == "row":
+        tlx.make_tensor_descriptor(None, x, [64, 64], [64, 1], [64, 4])
+    if CASE == "shape":
+        tlx.make_tensor_descriptor(None, x, [64], [64, 1], [64, 64])
+    if CASE == "strides":
+        tlx.make_tensor_descriptor(None, x, [64, 64], [], [64, 64])
+    if CASE == "stride":
+        tlx.make_tensor_descriptor(None, x, [64, 64], [1, n], [64, 64])
+
+
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        (
+            "empty",
+            "tlx.make_tensor_descriptor, argument block_shape\n  expected: 1 to 5 sizes, such as (64, 64)\n  found: ()",
+        ),
+        ("empty in memory", "no such number of dimensions\n  where: tlx.reinterpret_tensor_descriptor, argument block"),
+        ("many", "a descriptor has no such number of dimensions\n  where: tlx.reinterpret_tensor_descriptor"),
+        ("size", "a size is no power of two\n  where: tlx.make_tensor_descriptor, argument block_shape"),
+        ("zero", "a size is no power of two\n  where: tlx.make_tensor_descriptor, argument block_shape"),
+        (
+            "run time",
+            "an argument is not a constant integer\n  where: tlx.make_tensor_descriptor, argument block_shape",
+        ),
+        ("row", "the rows of a tile are too short\n  where: tlx.make_tensor_descriptor, argument block_shape"),
+        ("shape", "another number of dimensions than its tiles\n  where: tlx.make_tensor_descriptor, argument shape"),
+        (
+            "strides",
+            "another number of dimensions than its tiles\n  where: tlx.make_tensor_descriptor, argument strides",
+        ),
+        ("stride", "the last dimension is not contiguous\n  where: tlx.make_tensor_descriptor, argument strides"),
+    ],
+)
+def test_tiles_that_no_descriptor_has(refused, case, text):
+    message = refused(wrong_tile, "x=*fp16:16, n=i32", CASE=case)
+    assert text in message
+    assert "_tensor_descriptor(" in message.split("^")[0].splitlines()[-2]
