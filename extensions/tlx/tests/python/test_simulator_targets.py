@@ -330,6 +330,60 @@ def test_no_more_work_is_asked_for():
 
 
 @triton.jit
+def asked_twice(x, TASKS: tl.constexpr, PARITY: tl.constexpr):
+    context = tlx.clc_create_context(1)
+    if TASKS:
+        with tlx.async_tasks():
+            with tlx.async_task("default"):
+                tlx.clc_producer(context, 1)
+                tlx.clc_producer(context, PARITY)
+            with tlx.async_task(num_warps=4):
+                tlx.clc_consumer(context, 0)
+    else:
+        tlx.clc_producer(context, 1)
+        tlx.clc_producer(context, PARITY)
+
+
+@pytest.mark.parametrize("tasks", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_work_is_asked_for_once(tasks, seed):
+    """Another request would overwrite a response, whether somebody has read it by then or not."""
+    with pytest.raises(simulator.LaunchMisuse, match="with the parity of another request") as caught:
+        tlx.simulate(asked_twice, (8,), np.zeros(1, np.int32), TASKS=tasks, PARITY=1, seed=seed)
+    line = asked_twice.def_file_line_number + (6 if tasks else 11)
+    assert f"test_simulator_targets.py:{line}" in str(caught.value)
+    assert "expected: p_producer=0 in request 2 of stage 0\n  found: 1" in str(caught.value)
+
+
+def test_a_request_that_waits_for_readers_that_do_not_come():
+    with pytest.raises(simulator.Deadlock, match=r"for context.empty\[0\] to complete a phase of parity 0"):
+        tlx.simulate(asked_twice, (8,), np.zeros(1, np.int32), TASKS=False, PARITY=0)
+
+
+@triton.jit
+def asked_by_turns(count, STAGES: tl.constexpr):
+    context = tlx.clc_create_context(1, STAGES)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tile, i = tl.program_id(0), 0
+            while tile != -1:
+                stage, phase = tlx.get_bufidx_phase(i, STAGES)
+                tlx.clc_producer(context, phase ^ 1, k=stage)
+                tile = tlx.clc_consumer(context, phase, k=stage)
+                i += 1
+        with tlx.async_task(num_warps=4):
+            tl.atomic_add(count, 1)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_work_is_asked_for_by_stages(stages, seed):
+    count = np.zeros(1, np.int32)
+    report = tlx.simulate(asked_by_turns, (16,), count, STAGES=stages, seed=seed)
+    assert count[0] == report.programs
+
+
+@triton.jit
 def unread(x):
     context = tlx.clc_create_context(2)
     phase = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,8 @@ class Context(base_value):
         self.empty = empty
         self.full = full
         self.responses = responses
+        # How often more work was asked for, by stage.
+        self.requests: Counter[int] = Counter()
 
     @property
     def type(self) -> Context:
@@ -414,7 +417,18 @@ class Blackwell:
                 hint="end the loop there, in the task that asks too",
             )
         if asks:
-            machine.wait(empty, to_int(p_producer), machine.here())
+            # Once for each phase of the readers: a wait for one that is over would let a response be overwritten.
+            parity, right = to_int(p_producer), context.requests[stage] + 1 & 1
+            if parity != right:
+                raise LaunchMisuse(
+                    "more work is asked for with the parity of another request",
+                    where=machine.here(),
+                    expected=f"p_producer={right} in request {context.requests[stage] + 1} of stage {stage}",
+                    found=parity,
+                    hint="call tlx.clc_producer once for each response, with the other parity when a stage comes again",
+                )
+            context.requests[stage] += 1
+            machine.wait(empty, parity, machine.here())
         full.bytes += _RESPONSE_BYTES
         full.arrive(machine.actor, 1, machine.here(), name)
         if not asks:

@@ -63,7 +63,7 @@ class BarrierMisuse(Finding):
 
 
 class LaunchMisuse(Finding):
-    """A block asks for more work after it was told that none is left."""
+    """A block asks for more work after it was told that none is left, or twice before a response was read."""
 
 
 class Leak(Finding):
