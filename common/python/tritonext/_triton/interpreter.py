@@ -41,6 +41,22 @@ Semantics = TritonSemantic
 numpy_dtype = interpreter._get_np_dtype
 PAD_NAN = ir.PADDING_OPTION.PAD_NAN
 
+# PTX of one instruction on 32-bit floats, which is computed as exactly as they hold: PTX ISA, floating-point
+# instructions.
+_INSTRUCTIONS = {
+    f"{name}{mode}.f32 $0, $1": function
+    for name, function in (
+        ("cos.approx", np.cos),
+        ("ex2.approx", np.exp2),
+        ("lg2.approx", np.log2),
+        ("rcp.approx", np.reciprocal),
+        ("rsqrt.approx", lambda x: np.reciprocal(np.sqrt(x))),
+        ("sin.approx", np.sin),
+        ("sqrt.approx", np.sqrt),
+        ("tanh.approx", np.tanh),
+    )
+    for mode in (("",) if name == "tanh.approx" else ("", ".ftz"))
+}
 _KNOWN_COMBINERS = (
     "_argmax_combine_tie_break_fast",
     "_argmax_combine_tie_break_left",
@@ -117,6 +133,16 @@ def scalar(value: Any, dtype: tl.dtype) -> tl.tensor:
     return tl.tensor(TensorHandle(np.array([value], dtype=numpy_dtype(dtype)), dtype), dtype)
 
 
+class _Results:
+    """What stands for an operation with results."""
+
+    def __init__(self, results: tuple[TensorHandle, ...]) -> None:
+        self._results = results
+
+    def get_result(self, index: int) -> TensorHandle:
+        return self._results[index]
+
+
 class Builder(interpreter.InterpreterBuilder):
     """Builder of a simulated kernel.
 
@@ -178,7 +204,13 @@ class Builder(interpreter.InterpreterBuilder):
         raise self.unsupported("atomic_poll")
 
     def create_inline_asm(self, inlineAsm, constraints, values, type, isPure, pack):
-        raise self.unsupported("inline_asm_elementwise")
+        function = _INSTRUCTIONS.get(" ".join(inlineAsm.split()).removesuffix(";"))
+        if function is None or constraints.replace(" ", "") != "=f,f" or pack != 1:
+            raise self.unsupported(f"inline_asm_elementwise of {inlineAsm.strip()!r}")
+        (value,) = values
+        if value.dtype.scalar != tl.float32:
+            raise self.unsupported(f"inline_asm_elementwise of {inlineAsm.strip()!r} on {value.dtype.scalar}")
+        return _Results((TensorHandle(function(value.data).astype(np.float32), tl.float32),))
 
     def create_extern_elementwise(self, libName, libPath, symbol, argList, retType, isPure):
         raise self.unsupported(f"extern_elementwise {symbol}")

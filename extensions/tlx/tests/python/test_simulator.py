@@ -552,6 +552,50 @@ def test_unknown_operations_are_errors(kernel, name):
     assert f"test_simulator.py:{first + 1}" in str(caught.value)
 
 
+@triton.jit
+def instruction(x, out, TEXT: tl.constexpr, KIND: tl.constexpr, PACK: tl.constexpr):
+    at = tl.arange(0, 64)
+    value = tl.load(x + at).to(KIND)
+    tl.store(out + at, tl.inline_asm_elementwise(TEXT, "=f,f", [value], tl.float32, is_pure=True, pack=PACK))
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("cos.approx.ftz", np.cos),
+        ("ex2.approx.ftz", np.exp2),
+        ("lg2.approx", np.log2),
+        ("rcp.approx.ftz", lambda x: 1 / x),
+        ("rsqrt.approx", lambda x: x**-0.5),
+        ("sin.approx", np.sin),
+        ("sqrt.approx", np.sqrt),
+        ("tanh.approx", np.tanh),
+    ],
+)
+def test_known_instructions_are_simulated(name, function):
+    x = np.random.default_rng().uniform(0.1, 3, 64).astype(np.float32)
+    out = np.full(64, np.nan, np.float32)
+    simulate(instruction, (1,), x, out, TEXT=f"{name}.f32  $0, $1;", KIND=tl.float32, PACK=1)
+    np.testing.assert_allclose(out, function(x.astype(np.float64)), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "pack", "found"),
+    [
+        ("tanh.approx.f32 $0, $1; ex2.approx.f32 $0, $0;", tl.float32, 1, "'tanh.approx.f32 $0, $1; ex2"),
+        ("tanh.approx.f32 $0, $1;", tl.float16, 1, "on fp16"),
+        ("tanh.approx.f32 $0, $1;", tl.float32, 2, "'tanh.approx.f32 $0, $1;'"),
+    ],
+)
+def test_other_assembly_is_an_error_that_says_what_to_do(text, kind, pack, found):
+    x = np.ones(64, np.float32)
+    with pytest.raises(UnsupportedOperation, match="inline_asm_elementwise of ") as caught:
+        simulate(instruction, (1,), x, x.copy(), TEXT=text, KIND=kind, PACK=pack)
+    assert f"test_simulator.py:{instruction.def_file_line_number + 3}" in str(caught.value)
+    assert found in str(caught.value)
+    assert "hint: call a function that is a tl.constexpr argument of the kernel" in str(caught.value)
+
+
 def test_ops_of_hopper_are_known():
     from tritonext_tlx.simulator.operations import Operations
 

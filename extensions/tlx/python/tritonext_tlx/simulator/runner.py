@@ -40,6 +40,10 @@ __all__ = ["Descriptor", "Report", "Typed", "run"]
 # Not resolved, because code knows its file by the path it was imported from.
 _LIBRARIES = (*(str(Path(module.__file__).parent) for module in (triton, np)), str(Path(__file__).parents[1]))
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", OPTION)
+_HINTS = {
+    "inline_asm_elementwise": "call a function that is a tl.constexpr argument of the kernel, and pass one that "
+    "does the same with tl to the simulator",
+}
 _TYPES = {
     "float16": tl.float16,
     "float32": tl.float32,
@@ -198,7 +202,10 @@ class Runtime:
         return _innermost(frames)
 
     def unsupported(self, name: str) -> Exception:
-        return UnsupportedOperation("the simulator does not know this operation", where=self.here(), found=name)
+        hint = _HINTS.get(name.partition(" ")[0])
+        return UnsupportedOperation(
+            "the simulator does not know this operation", where=self.here(), found=name, hint=hint
+        )
 
     def guarded(self, body: Callable[[], Any]) -> None:
         """Run code of the kernel; what fails in it is told with its line."""
