@@ -243,6 +243,7 @@ def compress(
     prune: bool = False,
     scores: torch.Tensor | None = None,
     check: bool = True,
+    name: str = "x",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Compress a matrix to its canonical form.
 
@@ -256,6 +257,7 @@ def compress(
         check: Read from the GPU, which waits for it, whether a group has too many non-zero elements. Without the check
             such a group gets the code 0x0, which :func:`validate_metadata` finds and no product may be given. With
             ``prune`` or ``scores`` there is nothing to check, and nothing waits.
+        name: What errors call ``x``.
 
     Returns:
         ``values`` [M, K/2] of the type of ``x``, and ``meta``, uint8.
@@ -266,11 +268,11 @@ def compress(
     """
     import torch
 
-    element = check_matrix("x", x)
+    element = check_matrix(name, x)
     if scores is not None:
         from .prune import prune as pruned
 
-        return compress(pruned(x, scores=scores), prune=True)
+        return compress(pruned(x, scores=scores, name=name), prune=True)
     shapes = compressed_shapes(tuple(x.shape), element)
     values = torch.empty(shapes[0], dtype=x.dtype, device=x.device)
     meta = torch.empty(shapes[1], dtype=torch.uint8, device=x.device)
@@ -291,7 +293,7 @@ def compress(
             **plan.constants,
         )
     if violations is not None:
-        _raise_excess(violations, x, element)
+        _raise_excess(violations, x, element, name)
     return values, meta
 
 
@@ -330,7 +332,7 @@ def validate(x: torch.Tensor, name: str = "x") -> None:
 
     Args:
         x: As in :func:`compress`.
-        name: What the error calls it.
+        name: What errors call it.
 
     Raises:
         OperandError: ``x`` is no matrix that has a compressed form.
@@ -392,7 +394,7 @@ def _violations(like: torch.Tensor) -> torch.Tensor:
     return torch.full((SLOTS,), -1, dtype=torch.int64, device=like.device)
 
 
-def _raise_excess(violations: torch.Tensor, x: torch.Tensor, element: Element, name: str = "x") -> None:
+def _raise_excess(violations: torch.Tensor, x: torch.Tensor, element: Element, name: str) -> None:
     position = int(violations.cpu().max())
     if position < 0:
         return

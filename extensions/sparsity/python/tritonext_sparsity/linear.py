@@ -175,8 +175,8 @@ class SparseWeight24(nn.Module):
                 raise OperandError(
                     "weight has no transposable masks", expected="a multiple of 4 features", found=tuple(weight.shape)
                 )
-            flat, flat_scores = pruned(flat, scores=flat_scores, transposable=True), None
-        values, meta = compress(flat, prune=prune == "magnitude", scores=flat_scores)
+            flat, flat_scores = pruned(flat, scores=flat_scores, transposable=True, name="weight"), None
+        values, meta = compress(flat, prune=prune == "magnitude", scores=flat_scores, name="weight")
         lead = weight.shape[:-1]
         return cls(values.view(*lead, -1), meta.view(*lead, -1), scale, keep_dense=keep_dense, check=False)
 

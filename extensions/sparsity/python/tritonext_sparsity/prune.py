@@ -229,7 +229,9 @@ def prune_blocks_kernel(
         tl.store(out + (row + i) * groups + group, words[i] & kept, mask=inside)
 
 
-def prune(x: torch.Tensor, *, scores: torch.Tensor | None = None, transposable: bool = False) -> torch.Tensor:
+def prune(
+    x: torch.Tensor, *, scores: torch.Tensor | None = None, transposable: bool = False, name: str = "x"
+) -> torch.Tensor:
     """Return a copy of a matrix in which all but two of each group of four elements of a row are zero.
 
     Of float32 it is one of two elements. Kept are the largest magnitudes or scores, the first of equal ones and NaN
@@ -241,24 +243,25 @@ def prune(x: torch.Tensor, *, scores: torch.Tensor | None = None, transposable: 
         transposable: Keep two elements in each row and each column of every block of 4 x 4, so that the transpose is
             2:4 too: those with the largest sum of all 90 masks, of magnitudes or scores up to 2**120. M is a multiple
             of 4.
+        name: What errors call ``x``.
 
     Raises:
         OperandError: A tensor has another shape or type, or is on another device.
     """
     import torch
 
-    element = check_matrix("x", x)
+    element = check_matrix(name, x)
     if scores is not None:
         check_tensor("scores", scores, 2, (torch.float32, torch.bfloat16, torch.float16))
         if scores.shape != x.shape or scores.device != x.device:
             raise OperandError(
-                "scores do not fit to x",
+                f"scores do not fit to {name}",
                 expected=f"shape {tuple(x.shape)} on {x.device}",
                 found=f"shape {tuple(scores.shape)} on {scores.device}",
             )
     if transposable and (element.bits == 32 or x.shape[0] % 4):
         raise OperandError(
-            "x has no transposable masks",
+            f"{name} has no transposable masks",
             expected="elements of 8 or 16 bits, and a multiple of 4 rows",
             found=f"shape {tuple(x.shape)} of type {x.dtype}",
         )

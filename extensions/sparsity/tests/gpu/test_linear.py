@@ -175,7 +175,7 @@ def test_swap(model):
 
 def test_an_error_leaves_the_module(model):
     layers = [model[0].up, model[2].down]
-    with pytest.raises(FormatError, match=r"x is not 2:4 sparse\n  where: layer 0.up, x\["):
+    with pytest.raises(FormatError, match=r"weight is not 2:4 sparse\n  where: layer 0.up, weight\["):
         sparsify_(model)
     with pytest.raises(OperandError, match="no layer was chosen"):
         sparsify_(model, lambda path, layer: False)
@@ -278,7 +278,7 @@ def test_what_does_not_fit_is_refused():
         (lambda: SparseWeight24(half.view(torch.uint8), w.meta), "values have no product|meta does not fit"),
         (lambda: SparseWeight24(half, w.meta, scale=random(32)), "scale does not fit to values"),
         (lambda: SparseWeight24.from_dense(random(32)), "weight is no matrix"),
-        (lambda: SparseWeight24.from_dense(random(32, 12)), "the columns of x do not fill the metadata"),
+        (lambda: SparseWeight24.from_dense(random(32, 12)), "the columns of weight do not fill the metadata"),
         (lambda: SparseWeight24.from_dense(random(32, 16), prune="best"), "prune is unknown"),
         (lambda: SparseWeight24.from_dense(random(32, 16), scores=random(32, 8)), "scores do not fit to weight"),
         (lambda: SparseWeight24.from_dense(random(2, 6, 16), prune="transposable"), "no transposable masks"),
