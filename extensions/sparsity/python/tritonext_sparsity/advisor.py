@@ -1,8 +1,9 @@
 """Whether 2:4 sparsity helps a layer on a GPU, and which kernel runs it: from times that were measured there.
 
 ``tuned/<device>.json`` holds, for element types and shapes of weights, the times of the dense product of PyTorch and of
-the kernels of this package at several numbers of tokens. ``python -m tritonext_sparsity.tune`` measures them. Between
-these numbers times are interpolated; a shape that was not measured takes those of the most similar one.
+the kernels of this package at several numbers of tokens. ``python -m tritonext_sparsity.tune`` makes it. Between these
+numbers times are interpolated; a shape that was not measured takes those of the most similar one. Nothing is said of
+shapes unlike all measured ones, nor of fewer tokens.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ TUNED = pathlib.Path(__file__).parent / "tuned"
 _MARGIN = 0.02
 # How unlike a measured shape may be in features and columns together, as a factor, before nothing is said of it.
 _REACH = 4.0
+# Tensor cores multiply floats of one width at one rate.
+_ALIKE = {"float16": "bfloat16", "float8_e5m2": "float8_e4m3fn"}
 # Compute capabilities with sparse tensor cores that the extension compiles for, and those that multiply 8-bit floats.
 _CAPABILITIES = ((8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
 _FP8_CAPABILITIES = ((8, 9), (9, 0), (12, 0))
@@ -91,11 +94,15 @@ class Shape:
         return math.exp(abs(math.log(features / self.features)) + abs(math.log(depth / self.depth)))
 
     def time(self, kernel: Kernel, tokens: int) -> float | None:
-        """Return the microseconds of a kernel, interpolated between numbers of tokens on logarithmic scales."""
+        """Return the microseconds of a kernel, interpolated between numbers of tokens on logarithmic scales.
+
+        It is None for a kernel that was not measured, and for fewer tokens than it was measured with. More tokens are
+        taken to cost in proportion.
+        """
         known = [(count, by_kernel[kernel]) for count, by_kernel in self.times.items() if kernel in by_kernel]
-        if not known:
+        if not known or tokens < known[0][0]:
             return None
-        if tokens <= known[0][0]:
+        if tokens == known[0][0]:
             return known[0][1]
         for (low, before), (high, after) in itertools.pairwise(known):
             if tokens <= high:
@@ -142,10 +149,11 @@ class Table:
 
     def nearest(self, dtype: str, features: int, depth: int) -> Shape | None:
         """Return the most similar shape of an element type, unless all are unlike."""
-        same = [shape for shape in self.shapes if shape.dtype == dtype]
+        names = {dtype, _ALIKE.get(dtype, dtype)}
+        same = [shape for shape in self.shapes if shape.dtype in names]
         if not same:
             return None
-        found = min(same, key=lambda shape: shape.distance(features, depth))
+        found = min(same, key=lambda shape: (shape.distance(features, depth), shape.dtype != dtype))
         return found if found.distance(features, depth) <= _REACH else None
 
     def advise(self, dtype: str, tokens: int, features: int, depth: int, kernels: Iterable[Kernel]) -> Advice:
@@ -153,15 +161,17 @@ class Table:
         shape = self.nearest(dtype, features, depth)
         usable = tuple(kernels)
         sparse = [kernel for kernel in usable if kernel is not Kernel.DENSE]
+        # A dense copy is kept so that nothing becomes slower.
+        unknown = Kernel.DENSE if Kernel.DENSE in usable else sparse[-1]
         if shape is None:
-            return Advice(sparse[-1] if sparse else Kernel.DENSE, None, f"no such {dtype} weight was measured here")
+            return Advice(unknown, None, f"no such {dtype} weight was measured on {self.device}")
         times = {kernel: us for kernel in Kernel if (us := shape.time(kernel, tokens)) is not None}
         known = [kernel for kernel in sparse if kernel in times]
         if not known or Kernel.DENSE not in times:
-            return Advice(sparse[-1] if sparse else Kernel.DENSE, None, "these kernels were not measured here")
+            return Advice(unknown, None, f"no product of {tokens} tokens was measured on {self.device}")
         best = min(known, key=times.__getitem__)
         speedup = times[Kernel.DENSE] / times[best]
-        basis = f"{self.device}, {dtype} {shape.features} x {shape.depth}"
+        basis = f"{self.device}, {shape.dtype} {shape.features} x {shape.depth}"
         if Kernel.DENSE in usable and speedup < 1 + _MARGIN:
             return Advice(Kernel.DENSE, speedup, basis)
         return Advice(best, speedup, basis)
@@ -185,7 +195,7 @@ def advise(device_name: str, dtype: str, tokens: int, features: int, depth: int)
     """
     table = table_of(device_name)
     if table is None:
-        return Advice(Kernel.PORTABLE, None, f"no table for {device_name}")
+        return Advice(Kernel.DENSE, None, f"no table for {device_name}")
     return table.advise(dtype, tokens, features, depth, Kernel)
 
 
@@ -197,7 +207,7 @@ def _chosen(
 
     table = table_of(torch.cuda.get_device_name(device))
     if table is None:
-        return [kernel for kernel in kernels if kernel is not Kernel.DENSE][-1], None
+        return Kernel.DENSE if Kernel.DENSE in kernels else kernels[-1], None
     kernel = table.advise(dtype, tokens, features, depth, kernels).kernel
     shape = table.nearest(dtype, features, depth)
     return kernel, None if shape is None else shape.config(kernel, tokens)
@@ -213,7 +223,7 @@ def choose(
         dtype: Type of the weight.
         tokens: Rows of the input.
         features, depth: Rows and columns of the weight.
-        kernels: What can compute it; without a measurement the last sparse one does.
+        kernels: What can compute it. Without a measurement the dense product does, or else the last one.
     """
     import torch
 

@@ -1,14 +1,17 @@
-"""Measure the advisor's table on this machine's GPU.
+"""Make the advisor's table: measure it on this machine's GPU, or take it from records of the benchmarks.
 
     python -m tritonext_sparsity.tune --out DIRECTORY
+    python -m tritonext_sparsity.tune --out DIRECTORY --records sparsity-linear.json sparsity-fp8.json
 
 For every element type, shape of weights and number of tokens it times the dense product of PyTorch and each kernel of
-the package in several tiles, in turns and each after a flush of the L2 cache, and keeps the fastest tile.
+the package in several tiles, in turns and each after a flush of the L2 cache, and keeps the fastest tile. Records are
+those of the suites ``sparsity-linear`` and ``sparsity-fp8``, measured the same way.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import functools
 import json
@@ -58,8 +61,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--shapes", nargs="+", help="shapes of weights, features x columns")
     parser.add_argument("--tokens", nargs="+", type=int, default=TOKENS, help="numbers of tokens")
     parser.add_argument("--kernels", nargs="+", default=[kernel.value for kernel in Kernel], help="what to time")
+    parser.add_argument("--records", nargs="+", type=pathlib.Path, help="files of records to take instead of measuring")
     parser.add_argument("--commit", default="", help="state of the sources to record")
     arguments = parser.parse_args(argv)
+    if arguments.records:
+        entries = [entry for path in arguments.records for entry in json.loads(path.read_text())]
+        for table in tables_of(entries):
+            write(table, arguments.out)
+        return 0
     import torch
 
     if not torch.cuda.is_available():
@@ -68,8 +77,6 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.shapes:
         shapes = tuple(tuple(map(int, text.split("x"))) for text in arguments.shapes)
     name = torch.cuda.get_device_name()
-    path = arguments.out / f"{'-'.join(name.lower().split())}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
     kernels = set(map(Kernel, arguments.kernels))
     entries: list[dict[str, Any]] = []
     for dtype in arguments.dtypes:
@@ -77,9 +84,49 @@ def main(argv: list[str] | None = None) -> int:
             entries.append(measured(dtype, features, depth, arguments.tokens, arguments.rounds, kernels))
             # Device time is scarce: what was measured before an error is kept.
             table = {"device": name, "torch": torch.__version__, "commit": arguments.commit, "shapes": entries}
-            path.write_text(json.dumps(table, indent=1) + "\n")
-    print(f"{len(entries)} shapes, written to {path}")
+            write(table, arguments.out)
     return 0
+
+
+def write(table: Mapping[str, Any], directory: pathlib.Path) -> None:
+    """Write a table to the file of its device."""
+    path = directory / f"{'-'.join(table['device'].lower().split())}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(table, indent=1) + "\n")
+    print(f"{len(table['shapes'])} shapes, written to {path}")
+
+
+# Element types by what cases of the suites begin with, and the record's name of the dense product of this package.
+_RECORDED = {"bf16": ("bfloat16", "cublas"), "rowwise": ("float8_e4m3fn", "scaled_mm")}
+
+
+def tables_of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tables, one for each device, that records of products in TFLOPS amount to."""
+    tables: dict[str, dict[str, Any]] = {}
+    shapes: dict[tuple[str, str, int, int], dict[str, Any]] = {}
+    for record in records:
+        kind, _, _ = record["case"].partition("-")
+        if kind not in _RECORDED:
+            continue
+        dtype, dense = _RECORDED[kind]
+        tokens, features, depth = (record["params"][name] for name in ("tokens", "features", "K"))
+        device = record["device"]
+        table = tables.setdefault(
+            device, {"device": device, "torch": record["torch"], "commit": record["commit"], "shapes": []}
+        )
+        key = device, dtype, features, depth
+        if key not in shapes:
+            shapes[key] = {"dtype": dtype, "features": features, "depth": depth, "tokens": {}}
+            table["shapes"].append(shapes[key])
+        work = 2e-6 * tokens * features * depth
+        rates = {Kernel.DENSE: record["baselines"][dense], Kernel.HOPPER: record["ours"]}
+        config = ast.parse(record["params"]["config"], mode="eval").body
+        tile = {item.arg: ast.literal_eval(item.value) for item in config.keywords}
+        shapes[key]["tokens"][str(tokens)] = {
+            "us": {kernel.value: round(work / rate, 2) for kernel, rate in rates.items()},
+            "configs": {Kernel.HOPPER.value: tile},
+        }
+    return list(tables.values())
 
 
 def measured(

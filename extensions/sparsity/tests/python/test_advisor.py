@@ -7,7 +7,7 @@ import json
 import pytest
 
 pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
-from tritonext_sparsity import advisor
+from tritonext_sparsity import advisor, tune
 from tritonext_sparsity.advisor import Kernel, Table
 
 DATA = {
@@ -37,7 +37,8 @@ def table(tmp_path):
 
 def test_times_between_and_beyond(table):
     (shape,) = table.shapes
-    assert shape.time(Kernel.DENSE, 1) == 10
+    assert shape.time(Kernel.DENSE, 16) == 10
+    assert shape.time(Kernel.DENSE, 15) is None
     assert shape.time(Kernel.DENSE, 1024) == 100
     assert shape.time(Kernel.DENSE, 2048) == pytest.approx(200)
     assert shape.time(Kernel.DENSE, 8192) == pytest.approx(800)
@@ -62,23 +63,49 @@ def test_choice(table, tokens, kernels, kernel, speedup):
     assert advice.speedup == pytest.approx(speedup)
     assert advice.helps is (speedup > 1)
     assert str(advice) == f"{kernel.value}, sparse {speedup:.2f}x of dense (Test GPU, bfloat16 4096 x 4096)"
+    assert table.advise("float16", tokens, 4096, 4096, kernels) == advice
 
 
 @pytest.mark.parametrize(
-    ("dtype", "features", "depth"), [("float16", 4096, 4096), ("bfloat16", 64, 4096), ("bfloat16", 1024, 16384)]
+    ("dtype", "features", "depth"), [("int8", 4096, 4096), ("bfloat16", 64, 4096), ("bfloat16", 1024, 16384)]
 )
 def test_unlike_shapes_are_not_known(table, dtype, features, depth):
     advice = table.advise(dtype, 1024, features, depth, Kernel)
     assert advice.speedup is None
     assert advice.helps is None
-    assert advice.kernel is Kernel.HOPPER
-    assert str(advice) == f"not known: no such {dtype} weight was measured here"
-    assert table.advise(dtype, 1024, features, depth, [Kernel.DENSE]).kernel is Kernel.DENSE
+    assert advice.kernel is Kernel.DENSE
+    assert str(advice) == f"not known: no such {dtype} weight was measured on Test GPU"
+    assert table.advise(dtype, 1024, features, depth, [Kernel.PORTABLE, Kernel.HOPPER]).kernel is Kernel.HOPPER
+
+
+def test_fewer_tokens_are_not_known(table):
+    advice = table.advise("bfloat16", 2, 4096, 4096, Kernel)
+    assert advice.kernel is Kernel.DENSE
+    assert str(advice) == "not known: no product of 2 tokens was measured on Test GPU"
 
 
 def test_unknown_device():
     advice = advisor.advise("No Such GPU", "bfloat16", 1, 4096, 4096)
-    assert (advice.kernel, advice.speedup, advice.basis) == (Kernel.PORTABLE, None, "no table for No Such GPU")
+    assert (advice.kernel, advice.speedup, advice.basis) == (Kernel.DENSE, None, "no table for No Such GPU")
+
+
+def test_table_from_records(tmp_path):
+    record = {
+        "case": "bf16-512x4096x1024",
+        "params": {"tokens": 512, "features": 4096, "K": 1024, "config": "Config(block_m=256, block_n=64)"},
+        "ours": 429.4967296,
+        "baselines": {"cublas": 214.7483648, "dense": 300},
+        "device": "Test GPU",
+        "torch": "2.11",
+        "commit": "abc",
+    }
+    records = tmp_path / "records.json"
+    records.write_text(json.dumps([record, record | {"case": "other-case"}]))
+    assert tune.main(["--out", str(tmp_path), "--records", str(records)]) == 0
+    (shape,) = Table.read(tmp_path / "test-gpu.json").shapes
+    assert (shape.dtype, shape.features, shape.depth) == ("bfloat16", 4096, 1024)
+    assert shape.times == {512: {Kernel.DENSE: 20.0, Kernel.HOPPER: 10.0}}
+    assert shape.config(Kernel.HOPPER, 512) == {"block_m": 256, "block_n": 64}
 
 
 def test_shipped_tables():
