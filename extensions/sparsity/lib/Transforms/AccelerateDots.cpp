@@ -31,11 +31,12 @@ Value convert(OpBuilder &builder, Value value, Attribute layout) {
 //===----------------------------------------------------------------------===//
 
 /// Spreads warps over the accumulator so that each reads about as much of both operands.
-SmallVector<unsigned, 2> spreadWarps(ArrayRef<int64_t> shape, unsigned numWarps) {
+SmallVector<unsigned, 2> spreadWarps(ArrayRef<int64_t> shape, unsigned numWarps,
+                                     int64_t instructionColumns = 8) {
   SmallVector<unsigned, 2> warps = {1, 1};
   while (warps[0] * warps[1] < numWarps) {
     int64_t rows = shape[0] / warps[0], columns = shape[1] / warps[1];
-    bool canSplitRows = rows >= 32, canSplitColumns = columns >= 16;
+    bool canSplitRows = rows >= 32, canSplitColumns = columns >= 2 * instructionColumns;
     // Half of the values are read of a row, of which an instruction has twice as many as columns.
     warps[canSplitRows && (rows >= columns || !canSplitColumns) ? 0 : 1] *= 2;
   }
@@ -60,6 +61,38 @@ void useWarps(DotOp dot) {
   auto product = DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0),
                                operand(dot.getB(), 1), convert(builder, dot.getAcc(), mma), meta,
                                dot.getMaxNumImpreciseAcc());
+  Value result = convert(builder, product.getD(), old.getEncoding());
+  dot.replaceAllUsesWith(result);
+  dot.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Products of waves
+//===----------------------------------------------------------------------===//
+
+void useWaves(DotOp dot, unsigned version) {
+  OpBuilder builder(dot);
+  MLIRContext *context = dot.getContext();
+  RankedTensorType old = dot.getAcc().getType();
+  Type element = dot.getValues().getType().getElementType();
+  int64_t step = columnsPerWaveStep(element, dot.getB().getType().getShape()[0], version);
+  // Not transposed: the sparse operand is the left one of the instruction.
+  auto mfma = ttg::AMDMfmaEncodingAttr::get(
+      context, version, spreadWarps(old.getShape(), ttg::lookupNumWarps(dot), 16),
+      /*instrShape=*/SmallVector<unsigned, 3>{16, 16, unsigned(step)}, /*isTransposed=*/false,
+      ttg::getCGALayout(old.getEncoding()));
+  RankedTensorType type = old.cloneWithEncoding(mfma);
+  // Of b each thread has runs of 16 bytes, at half of the columns of an instruction where it needs
+  // more than one.
+  auto operand = [&](Value value, unsigned index, unsigned width) {
+    return convert(builder, value, ttg::DotOperandEncodingAttr::get(context, index, mfma, width));
+  };
+  Value meta = convert(builder, dot.getMeta(),
+                       waveMetadataLayout(type, step, dot.getMeta().getType().getShape()[1]));
+  auto product =
+      DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0, unsigned(step / 8)),
+                    operand(dot.getB(), 1, 128 / element.getIntOrFloatBitWidth()),
+                    convert(builder, dot.getAcc(), mfma), meta, /*maxNumImpreciseAcc=*/0);
   Value result = convert(builder, product.getD(), old.getEncoding());
   dot.replaceAllUsesWith(result);
   dot.erase();
@@ -135,10 +168,15 @@ LogicalResult accelerate(DotOp dot) {
                      acc.getShape()[1],
                      dot.getB().getType().getShape()[0],
                      ttg::lookupNumWarps(dot),
-                     getNVIDIAComputeCapability(dot->getParentOfType<ModuleOp>())};
+                     targetOf(dot)};
   std::string reason = whyNoInstruction(product);
   if (!reason.empty())
     return dot->emitError("expected a product that the sparse tensor cores have, but ") << reason;
+  if (product.target.mfmaVersion) {
+    emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "chose a product of waves");
+    useWaves(dot, product.target.mfmaVersion);
+    return success();
+  }
   reason = whyNotWarpGroups(product);
   if (reason.empty()) {
     emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "chose a product of warp groups");

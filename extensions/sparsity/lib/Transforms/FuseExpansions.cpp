@@ -50,16 +50,17 @@ std::string whyNotFused(const Use &use, RankedTensorType matrix) {
     return "32-bit floats are not to be rounded to tf32";
   Value other = use.index == 0 ? dot.getB() : dot.getA();
   Type otherElement = getElementTypeOrSelf(other.getType());
+  auto isOcp = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  auto isFnuz = [](Type type) { return isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type); };
   bool areKnown = element.isF16() || element.isBF16() || element.isF32() || element.isInteger(8) ||
-                  isa<Float8E4M3FNType, Float8E5M2Type>(element);
-  bool doMatch = element == otherElement || (isa<Float8E4M3FNType, Float8E5M2Type>(element) &&
-                                             isa<Float8E4M3FNType, Float8E5M2Type>(otherElement));
+                  isOcp(element) || isFnuz(element);
+  bool doMatch = element == otherElement || (isOcp(element) && isOcp(otherElement)) ||
+                 (isFnuz(element) && isFnuz(otherElement));
   if (!areKnown || !doMatch)
     return "the sparse tensor cores do not multiply its type";
   return whyNoInstruction({element, acc.getElementType(), matrix.getShape()[0],
                            acc.getShape()[use.index == 0 ? 1 : 0], matrix.getShape()[1],
-                           ttg::lookupNumWarps(dot),
-                           getNVIDIAComputeCapability(dot->getParentOfType<ModuleOp>())});
+                           ttg::lookupNumWarps(dot), targetOf(dot)});
 }
 
 Value transpose(OpBuilder &builder, Value value) {

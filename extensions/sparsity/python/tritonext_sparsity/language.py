@@ -30,11 +30,13 @@ class _Kind:
         accumulators: Types of the accumulator, the default first.
         step: Columns of the sparse matrix that one instruction multiplies.
         columns: Columns that a byte of metadata describes.
+        width: Columns of the dense matrix that one instruction multiplies.
     """
 
     accumulators: tuple[tl.dtype, ...]
     step: int
     columns: int = 8
+    width: int = 8
 
 
 _KINDS = {
@@ -45,6 +47,20 @@ _KINDS = {
     tl.float8e4nv: _Kind((tl.float32, tl.float16), 64),
     tl.float8e5: _Kind((tl.float32, tl.float16), 64),
 }
+# What the matrix cores of AMD have; types of 8-bit floats depend on the target.
+_WAVE_KINDS = {
+    tl.float16: _Kind((tl.float32,), 32, width=16),
+    tl.bfloat16: _Kind((tl.float32,), 32, width=16),
+    tl.int8: _Kind((tl.int32,), 64, width=16),
+}
+_WAVE_FP8 = {"hip:gfx942": (tl.float8e4b8, tl.float8e5b16), "hip:gfx950": (tl.float8e4nv, tl.float8e5)}
+
+
+def _kinds_of(target: str) -> dict[tl.dtype, _Kind]:
+    """Return what a target multiplies."""
+    if target in _WAVE_FP8:
+        return _WAVE_KINDS | dict.fromkeys(_WAVE_FP8[target], _Kind((tl.float32,), 64, width=16))
+    return _KINDS
 
 
 def _refuse(name: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
@@ -202,7 +218,7 @@ def _product(
         _matrix(name, argument, value) for argument, value in zip(names, (values, meta, b), strict=True)
     )
     is_transposed = names[2] == "a"
-    kind = _kind(name, names, left.dtype, right.dtype)
+    kind = _kind(name, names, left.dtype, right.dtype, target_of(semantic))
     rows, depth = _shape(left)[0], 2 * _shape(left)[1]
     if _shape(right)[0] != depth:
         raise _refuse(
@@ -214,7 +230,7 @@ def _product(
         )
     _check_meta(name, names[1], where, (rows, depth // kind.columns), kind.columns)
     columns = _shape(right)[1]
-    for letter, size, step in (("M", rows, 16), ("N", columns, 8), ("K", depth, kind.step)):
+    for letter, size, step in (("M", rows, 16), ("N", columns, kind.width), ("K", depth, kind.step)):
         if size < step:
             shown_letter = {"M": "N", "N": "M"}.get(letter, letter) if is_transposed else letter
             raise _refuse(
@@ -257,18 +273,19 @@ def _shape(value: tl.tensor) -> tuple[int, int]:
     return rows, columns
 
 
-def _kind(name: str, names: tuple[str, str, str], left: tl.dtype, right: tl.dtype) -> _Kind:
-    if left.is_ptr() or left not in _KINDS:
+def _kind(name: str, names: tuple[str, str, str], left: tl.dtype, right: tl.dtype, target: str) -> _Kind:
+    kinds = _kinds_of(target)
+    if left.is_ptr() or left not in kinds:
         raise _refuse(
             name,
             "the sparse tensor cores do not take this type",
             names[0],
-            expected=", ".join(map(str, _KINDS)),
+            expected=", ".join(map(str, kinds)),
             found=left,
         )
-    if right != left and not (left.is_fp8() and right in _KINDS and right.is_fp8()):
+    if right != left and not (left.is_fp8() and right in kinds and right.is_fp8()):
         raise _refuse(name, "the types of the operands differ", names[2], expected=left, found=right)
-    return _KINDS[left]
+    return kinds[left]
 
 
 def _accumulator(
@@ -313,7 +330,7 @@ def _accumulator(
 
 def _check_fp8(name: str, dtype: tl.dtype, rows: int, total: tl.dtype, semantic: Any) -> None:
     """Refuse 8-bit floats where no hardware multiplies them as they are."""
-    if not dtype.is_fp8():
+    if not dtype.is_fp8() or target_of(semantic) in _WAVE_FP8:
         return
     target, warps = target_of(semantic), semantic.builder.options.num_warps
     if target in _WARP_GROUPS and rows % 64 == 0 and warps % 4 == 0:

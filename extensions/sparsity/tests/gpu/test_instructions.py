@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-import triton
+from triton.backends.nvidia.compiler import get_ptxas
 
 from tritonext_sparsity.elements import element
 from tritonext_sparsity.emulator import MmaSp, WgmmaSp, mma_sp, wgmma_sp
@@ -104,13 +104,14 @@ def assemble(kernels: dict[str, str], tmp_path) -> dict[str, bytes]:
     """Return cubins of kernels by name, made in parallel."""
     major, minor = torch.cuda.get_device_capability()
     target = f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+    ptxas = get_ptxas(10 * major + minor).path
 
     def one(item):
         name, kernel = item
         source = tmp_path / f"{name}.ptx"
         source.write_text(module([kernel], target))
         done = subprocess.run(
-            [triton.knobs.nvidia.ptxas.path, "-arch", target, source, "-o", source.with_suffix(".cubin")],
+            [ptxas, "-arch", target, source, "-o", source.with_suffix(".cubin")],
             capture_output=True,
             text=True,
         )

@@ -51,3 +51,49 @@ tt.func @warps(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %
 }
 
 }
+
+// -----
+
+// On AMD a thread has the bytes of the values that it has, and the index register of four steps.
+// CHECK-DAG: #[[$WAVEMETA:.*]] = #ttg.linear<{register = {{\[\[}}0, 4], [16, 0]], lane = {{\[\[}}1, 0], [2, 0], [4, 0], [8, 0], [0, 1], [0, 2]], warp = {{\[\[}}0, 0], [0, 0]], block = []}>
+// CHECK-DAG: #[[$MFMA:.*]] = #ttg.amd_mfma<{version = 3, warpsPerCTA = [1, 4], instrShape = [16, 16, 32], isTransposed = false}>
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "hip:gfx942", "ttg.threads-per-warp" = 64 : i32} {
+
+// CHECK-LABEL: @waves
+// CHECK-DAG: ttg.convert_layout %{{.*}} -> tensor<32x8xi8, #[[$WAVEMETA]]>
+// CHECK-DAG: ttg.convert_layout %{{.*}} -> tensor<32x32xf16, #ttg.dot_op<{opIdx = 0, parent = #[[$MFMA]], kWidth = 4}>>
+// CHECK-DAG: ttg.convert_layout %{{.*}} -> tensor<64x128xf16, #ttg.dot_op<{opIdx = 1, parent = #[[$MFMA]], kWidth = 8}>>
+// CHECK: sparsity.dot {{.*}} -> tensor<32x128xf32, #[[$MFMA]]>
+tt.func @waves(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x128xf16, #blocked>, %c: tensor<32x128xf32, #blocked>) -> tensor<32x128xf32, #blocked> {
+  // REMARK: applied: chose a product of waves [sparsity-accelerate-dots]
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf16, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x128xf16, #blocked> -> tensor<32x128xf32, #blocked>
+  tt.return %d : tensor<32x128xf32, #blocked>
+}
+}
+
+// -----
+
+// gfx950 has instructions of the doubled K, for K that is a multiple of it.
+// CHECK-DAG: #[[$WIDEMETA:.*]] = #ttg.linear<{register = {{\[\[}}0, 1]], lane = {{\[\[}}1, 0], [2, 0], [4, 0], [8, 0], [0, 2], [0, 4]], warp = [], block = []}>
+// CHECK-DAG: #[[$WIDE:.*]] = #ttg.amd_mfma<{version = 4, warpsPerCTA = [1, 1], instrShape = [16, 16, 64], isTransposed = false}>
+// CHECK-DAG: #[[$SHORT:.*]] = #ttg.amd_mfma<{version = 4, warpsPerCTA = [1, 1], instrShape = [16, 16, 32], isTransposed = false}>
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx950", "ttg.threads-per-warp" = 64 : i32} {
+
+// CHECK-LABEL: @doubled
+// CHECK-DAG: ttg.convert_layout %{{.*}} -> tensor<16x8xi8, #[[$WIDEMETA]]>
+// CHECK-DAG: ttg.convert_layout %{{.*}} -> tensor<16x32xf16, #ttg.dot_op<{opIdx = 0, parent = #[[$WIDE]], kWidth = 8}>>
+// CHECK-DAG: ttg.convert_layout %{{.*}} -> tensor<64x16xf16, #ttg.dot_op<{opIdx = 1, parent = #[[$WIDE]], kWidth = 8}>>
+tt.func @doubled(%v: tensor<16x32xf16, #blocked>, %m: tensor<16x8xi8, #blocked>, %b: tensor<64x16xf16, #blocked>, %c: tensor<16x16xf32, #blocked>) -> tensor<16x16xf32, #blocked> {
+  %d = sparsity.dot %v, %m, %b, %c : tensor<16x32xf16, #blocked>, tensor<16x8xi8, #blocked> * tensor<64x16xf16, #blocked> -> tensor<16x16xf32, #blocked>
+  tt.return %d : tensor<16x16xf32, #blocked>
+}
+
+// CHECK-LABEL: @short
+// CHECK: sparsity.dot {{.*}} -> tensor<16x16xf32, #[[$SHORT]]>
+tt.func @short(%v: tensor<16x16xf16, #blocked>, %m: tensor<16x4xi8, #blocked>, %b: tensor<32x16xf16, #blocked>, %c: tensor<16x16xf32, #blocked>) -> tensor<16x16xf32, #blocked> {
+  %d = sparsity.dot %v, %m, %b, %c : tensor<16x16xf16, #blocked>, tensor<16x4xi8, #blocked> * tensor<32x16xf16, #blocked> -> tensor<16x16xf32, #blocked>
+  tt.return %d : tensor<16x16xf32, #blocked>
+}
+}

@@ -74,3 +74,69 @@ tt.func @half_sums(%v: tensor<32x32xf8E4M3FN, #blocked>, %m: tensor<32x8xi8, #bl
   tt.return
 }
 }
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx90a", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @old_waves(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf16, #blocked>, %c: tensor<32x32xf32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but hip:gfx90a has no sparse tensor cores}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf16, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf16, #blocked> -> tensor<32x32xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx942", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @wide_elements(%v: tensor<32x32xf32, #blocked>, %m: tensor<32x16xi8, #blocked>, %b: tensor<64x32xf32, #blocked>, %c: tensor<32x32xf32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but hip:gfx942 multiplies f16, bf16, i8, and of 8-bit floats f8E4M3FNUZ and f8E5M2FNUZ}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf32, #blocked>, tensor<32x16xi8, #blocked> * tensor<64x32xf32, #blocked> -> tensor<32x32xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx950", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @floats_of_others(%v: tensor<32x32xf8E4M3FNUZ, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf8E4M3FNUZ, #blocked>, %c: tensor<32x32xf32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but hip:gfx950 multiplies f16, bf16, i8, and of 8-bit floats f8E4M3FN and f8E5M2}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf8E4M3FNUZ, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf8E4M3FNUZ, #blocked> -> tensor<32x32xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx942", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @half_sums_of_waves(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf16, #blocked>, %c: tensor<32x32xf16, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but hip:gfx942 adds products in 32 bits}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf16, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf16, #blocked> -> tensor<32x32xf16, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx942", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @few_columns(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x8xf16, #blocked>, %c: tensor<32x8xf32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but M, N and K are 32, 8 and 64, no multiples of 16, 16 and 32}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf16, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x8xf16, #blocked> -> tensor<32x8xf32, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "cuda:89", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @floats_of_amd(%v: tensor<32x32xf8E4M3FNUZ, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xf8E4M3FNUZ, #blocked>, %c: tensor<32x32xf32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but cuda:89 multiplies of 8-bit floats f8E4M3FN and f8E5M2}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<32x32xf8E4M3FNUZ, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xf8E4M3FNUZ, #blocked> -> tensor<32x32xf32, #blocked>
+  tt.return
+}
+}

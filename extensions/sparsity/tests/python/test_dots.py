@@ -117,8 +117,7 @@ HALF = signature("fp16", "fp32")
     ("text", "target", "arguments", "message"),
     [
         (HALF, "cuda:75", {}, r"cannot lower its ops for this target.*expected: cuda:80, .*found: cuda:75"),
-        (HALF, "hip:gfx942", {}, r"cannot lower its ops for this target.*found: hip:gfx942"),
-        (HALF, "hip:gfx950", {}, r"cannot lower its ops for this target.*found: hip:gfx950"),
+        (HALF, "hip:gfx90a", {}, r"cannot lower its ops for this target.*found: hip:gfx90a"),
         (signature("fp64", "fp64"), "cuda:80", {}, r"do not take this type.*argument values.*found: fp64"),
         (HALF.replace("b=*fp16", "b=*bf16"), "cuda:80", {}, r"types of the operands differ.*argument b.*found: bf16"),
         (HALF.replace("m=*u8", "m=*i16"), "cuda:80", {}, r"another type.*argument meta.*expected: uint8.*found: int16"),

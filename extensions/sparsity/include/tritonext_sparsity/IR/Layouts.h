@@ -40,6 +40,24 @@ inline int64_t columnsPerStep(mlir::Type element) { return 512 / element.getIntO
 mlir::triton::gpu::LinearEncodingAttr metadataLayout(mlir::RankedTensorType acc, mlir::Type element,
                                                      int64_t bytes);
 
+/// Returns how many columns of the sparse matrix one instruction of a wave multiplies, by 16 rows,
+/// of a product with `k` of them: on gfx950 (`version` 4 of MFMA) twice as many where they fill it.
+inline int64_t columnsPerWaveStep(mlir::Type element, int64_t k, unsigned version) {
+  int64_t step = columnsPerStep(element);
+  return version >= 4 && k % (2 * step) == 0 ? 2 * step : step;
+}
+
+/// Returns the layout of the metadata of a product with an accumulator in the layout of MFMA, whose
+/// instructions multiply `step` columns.
+///
+/// A thread has the bytes of the values that it has of an instruction: one, two or four of a row,
+/// by element and step. Registers then go on along K, so that four of them are an index register,
+/// of which ABID takes the bytes of one instruction; and then along M as those of the accumulator.
+///
+/// Source: CDNA3 ISA, sparse matrices; tritonext_sparsity/emulator/fragments.py.
+mlir::triton::gpu::LinearEncodingAttr waveMetadataLayout(mlir::RankedTensorType acc, int64_t step,
+                                                         int64_t bytes);
+
 } // namespace tritonext::sparsity
 
 #endif // TRITONEXT_SPARSITY_IR_LAYOUTS_H

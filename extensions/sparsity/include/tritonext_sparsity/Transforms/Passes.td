@@ -46,6 +46,9 @@ def AccelerateDotsPass : Pass<"sparsity-accelerate-dots", "::mlir::ModuleOp"> {
 
     A product that the target does not have is an error. So are 8-bit floats by `mma.sp` where hardware only emulates
     them, which is everywhere but on cuda:89 and cuda:120.
+
+    On hip:gfx942 and hip:gfx950 a product gets the layouts of `smfmac` of 16 x 16, on the latter of the doubled K where K
+    is a multiple of it.
   }];
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
                            "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
@@ -102,6 +105,18 @@ def LowerWarpGroupDotsPass : Pass<"sparsity-lower-warp-group-dots", "::mlir::Mod
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::triton::gpu::TritonGPUDialect",
     "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"
   ];
+}
+
+def LowerWaveDotsPass : Pass<"sparsity-lower-wave-dots", "::mlir::ModuleOp"> {
+  let summary = "Turn sparse products of waves into instructions";
+  let description = [{
+    Each `sparsity.dot` becomes `smfmac` instructions of 16 x 16 on the registers of its operands, which have the layouts
+    that `sparsity-accelerate-dots` chose. A product in other layouts is an error. ABID lets instructions that follow each
+    other along K share an index register.
+
+    Source: CDNA3 ISA and CDNA4 ISA, sparse matrices.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::triton::TritonDialect"];
 }
 
 #endif // TRITONEXT_SPARSITY_TRANSFORMS_PASSES_TD

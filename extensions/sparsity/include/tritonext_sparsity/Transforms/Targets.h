@@ -4,16 +4,29 @@
 #define TRITONEXT_SPARSITY_TRANSFORMS_TARGETS_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 
 #include <string>
 
 namespace tritonext::sparsity {
 
+/// A target as far as it matters here: of NVIDIA its compute capability, of AMD the version of its
+/// MFMA, 0 where it has no sparse ones.
+struct Target {
+  std::string name;
+  int capability = 0;
+  unsigned mfmaVersion = 0;
+};
+
+/// Returns the target that the module of an op is compiled for.
+Target targetOf(mlir::Operation *op);
+
 /// A sparse product, as far as it matters to which instructions multiply it.
 struct Product {
   mlir::Type values, acc;
   int64_t m, n, k;
-  int numWarps, capability;
+  int numWarps;
+  Target target;
 };
 
 /// Returns why warp groups do not multiply this, or nothing.

@@ -59,6 +59,8 @@ _TORCH_CUTLASS_32 = _Order((2, 8), (2,), (3, 0, 2, 4, 1))
 _CUSPARSELT_SM80 = _Order((4, 2, 2, 8), (2, 2), (5, 0, 6, 1, 4, 2, 7, 3))
 # Rows B r5-4 r3 r2-0, columns C c2 c1-0, in memory B C r5-4 r2-0 c1-0 c2 r3.
 _CUSPARSELT_SM90 = _Order((4, 2, 8), (2, 4), (0, 4, 1, 3, 6, 5, 2))
+# Rows B r5-4 r3 r2-0, columns C c3 c2-1 c0, in memory B C r5-4 r2-0 c2-1 c3 r3 c0.
+_CUSPARSELT_SM90_8 = _Order((4, 2, 8), (2, 4, 2), (0, 4, 1, 3, 6, 5, 2, 7))
 
 
 def _nibbles(meta: np.ndarray) -> np.ndarray:
@@ -154,42 +156,51 @@ def from_torch_cutlass(packed: np.ndarray, meta: np.ndarray, dtype: str | None =
     return _checked(packed, words.view(np.uint8), kind)
 
 
-def _cusparselt(kind: Element, arch: str) -> _Order:
-    _need(kind, ("float16", "bfloat16"), "cuSPARSELt's format")
-    orders = {"sm80": _CUSPARSELT_SM80, "sm90": _CUSPARSELT_SM90}
-    if arch not in orders:
+_CUSPARSELT = "cuSPARSELt's format"
+
+
+def _cusparselt(kind: Element, arch: str) -> tuple[_Order, int]:
+    """Return the order and the bits of the words that it moves."""
+    if arch not in ("sm80", "sm90"):
         raise FormatError("cuSPARSELt's format is unknown", expected="sm80 or sm90", found=arch)
-    return orders[arch]
+    names = ("float16", "bfloat16", "int8") if arch == "sm90" else ("float16", "bfloat16")
+    _need(kind, names, f"{_CUSPARSELT} of {arch}")
+    if arch == "sm80":
+        return _CUSPARSELT_SM80, 16
+    return (_CUSPARSELT_SM90_8 if kind.bits == 8 else _CUSPARSELT_SM90), 4
 
 
 def to_cusparselt(matrix: CompressedMatrix, arch: Literal["sm80", "sm90"]) -> np.ndarray:
-    """Return the blob of ``torch._cslt_compress`` for a matrix of a 16-bit type.
+    """Return the blob of ``torch._cslt_compress``, of a 16-bit type, or int8 on ``sm90``.
 
     The values come first, then the metadata. NVIDIA documents neither its order nor that it stays; it depends on the
-    GPU and on the release of cuSPARSELt. What stands here is what these projects found:
+    GPU and on the release of cuSPARSELt. What stands here is what was found:
 
     - ``sm80``: words of 16 bits in the order ``C B c1 r6-5 r2-0 r4 c0 r3``. M is a multiple of 128, K of 64.
-    - ``sm90``: words of one code in the order ``B C r5-4 r2-0 c1-0 c2 r3``. M is a multiple of 64, K of 32.
+    - ``sm90``: single codes in the order ``B C r5-4 r2-0 c1-0 c2 r3``. M is a multiple of 64, K of 32. Of int8 in the
+      order ``B C r5-4 r2-0 c2-1 c3 r3 c0``, K a multiple of 64.
 
     Returns:
-        The blob, [M * K * 9 / 16], of the type of the values.
+        The blob, flat, of the type of the values; torch returns it with M rows.
 
     Raises:
         FormatError: The matrix is invalid, of another element type, or does not fill the blocks.
 
-    Source: PyTorch, ``SparseSemiStructuredTile.cu`` (``MetadataCuSparseLt``); torchao, ``sparse24_sm90_sparsify.cu``.
+    Source: PyTorch, ``SparseSemiStructuredTile.cu`` (``MetadataCuSparseLt``); torchao, ``sparse24_sm90_sparsify.cu``;
+    for int8, blobs of cuSPARSELt 0.8.0 on an H200 of matrices whose codes number their groups.
     """
     validate(matrix)
-    order = _cusparselt(matrix.element, arch)
-    what = "cuSPARSELt's format"
-    if arch == "sm90":
-        meta = _bytes(order.apply(_nibbles(matrix.meta), what))
+    order, bits = _cusparselt(matrix.element, arch)
+    if bits == 4:
+        meta = _bytes(order.apply(_nibbles(matrix.meta), _CUSPARSELT))
     else:
         if matrix.meta.shape[1] % 2:
             raise FormatError(
-                f"a matrix does not fill the blocks of {what}", expected="K a multiple of 64", found=matrix.shape[1]
+                f"a matrix does not fill the blocks of {_CUSPARSELT}",
+                expected="K a multiple of 64",
+                found=matrix.shape[1],
             )
-        meta = order.apply(np.ascontiguousarray(matrix.meta).view(np.uint16), what).view(np.uint8)
+        meta = order.apply(np.ascontiguousarray(matrix.meta).view(np.uint16), _CUSPARSELT).view(np.uint8)
     return np.concatenate([np.ascontiguousarray(matrix.values).reshape(-1), meta.view(matrix.values.dtype)])
 
 
@@ -209,23 +220,22 @@ def from_cusparselt(
         UserError: ``dtype`` is needed, unknown, or of another width.
     """
     kind = element_of(blob, dtype)
-    order = _cusparselt(kind, arch)
+    order, bits = _cusparselt(kind, arch)
     rows, columns = shape
-    what = "cuSPARSELt's format"
-    if columns % 32 or blob.size < rows * columns * 9 // 16:
+    size, kept = rows * columns // 8, rows * columns // 2
+    if columns % 32 or blob.size * kind.bits // 8 < kept * kind.bits // 8 + size:
         raise FormatError(
-            f"a blob of {what} does not hold the matrix",
-            expected=f"{rows * columns * 9 // 16} elements, and columns a multiple of 32",
+            f"a blob of {_CUSPARSELT} does not hold the matrix",
+            expected=f"{kept + size * 8 // kind.bits} elements, and columns a multiple of 32",
             found=f"{blob.size} elements, {columns} columns",
         )
     flat = np.ascontiguousarray(blob).reshape(-1)
-    values = flat[: rows * columns // 2].reshape(rows, columns // 2)
-    meta = flat[rows * columns // 2 : rows * columns * 9 // 16]
-    if arch == "sm90":
-        meta = _bytes(order.undo(_nibbles(meta.view(np.uint8)[None]), (rows, columns // 4), what))
+    meta = flat[kept:].view(np.uint8)[:size]
+    if bits == 4:
+        meta = _bytes(order.undo(_nibbles(meta[None]), (rows, columns // 4), _CUSPARSELT))
     else:
-        meta = order.undo(meta.view(np.uint16), (rows, columns // 16), what).view(np.uint8)
-    return _checked(values, meta, kind)
+        meta = order.undo(meta.view(np.uint16), (rows, columns // 16), _CUSPARSELT).view(np.uint8)
+    return _checked(flat[:kept].reshape(rows, columns // 2), meta, kind)
 
 
 def _cutlass_sm90(kind: Element, tile_k: int) -> _Order:
