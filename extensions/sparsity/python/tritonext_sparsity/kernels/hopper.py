@@ -11,7 +11,7 @@ rows with all of the columns. Their metadata comes from global memory straight i
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton.experimental import gluon
@@ -24,13 +24,12 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-from ..formats.prepack import wgmma_orders
 from ..warp_group import async_sparse_dot, metadata_layout
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["ACTIVATIONS", "Config", "sparse_linear_hopper"]
+__all__ = ["ACTIVATIONS", "Config", "choose", "sparse_linear_hopper"]
 
 ACTIVATIONS = ("none", "relu", "relu2", "silu", "gelu")
 """What can be applied to the sums: ``relu2`` is the square of ``relu``, ``gelu`` that with the error function."""
@@ -48,18 +47,14 @@ def _flat_layout(row_tiles: int, units: int) -> gl.DistributedLinearLayout:
     return gl.DistributedLinearLayout([[1], [2], *beyond], lanes, warps, [], [size])
 
 
-def _unpacking(M: int, K: int, bits: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return wgmma_orders("int8" if bits == 8 else "float16").meta.unpacking(M, K // 8)
-
-
 @gluon.constexpr_function
-def _unpacked_shape(M: int, K: int, bits: int) -> list[int]:
-    return list(_unpacking(M, K, bits)[0])
+def unpacking(M: int, K: int, bits: int) -> tuple[list[int], list[int]]:
+    """Return how metadata in fragment order becomes M x K / 8: reshape to the first, and permute by the second.
 
-
-@gluon.constexpr_function
-def _unpacked_axes(M: int, K: int, bits: int) -> list[int]:
-    return list(_unpacking(M, K, bits)[1])
+    That is ``wgmma_orders(dtype).meta.unpacking(M, K // 8)``, which kernels cannot call.
+    """
+    axes = [0, 2, 5, 3, 1, 4, 6, 7] if bits == 8 else [0, 2, 6, 3, 1, 4, 5, 7]
+    return [M // 64, K // 64, 4, 8, 2, 2, 2, 2], axes
 
 
 @gluon.jit
@@ -94,7 +89,8 @@ def load_metadata(
     row = gl.minimum(at // (ALONG * _UNIT) + row_tile, row_tiles - 1)
     column = gl.minimum(at // _UNIT % ALONG + unit, units - 1)
     words = gl.load(meta + (row * units + column) * _UNIT + at % _UNIT)
-    parts = words.reshape(_unpacked_shape(M, K, BITS)).permute(_unpacked_axes(M, K, BITS))
+    digits: gl.constexpr = unpacking(M, K, BITS)
+    parts = words.reshape(digits[0]).permute(digits[1])
     layout: gl.constexpr = metadata_layout(acc_layout, M, K, BITS)
     return gl.convert_layout(parts.reshape([M, K // 8]), layout, assert_trivial=True)
 
@@ -386,8 +382,58 @@ class Config:
     group: int = 8
     split: int = 2
 
+    def memory(self, itemsize: int, out_itemsize: int) -> int:
+        """Return how many bytes of shared memory a block takes, for operands and an output of such elements."""
+        stage = (self.block_m // 2 + self.block_n) * self.block_k * itemsize
+        return self.stages * (stage + 16) + self.block_m * self.block_n // self.split * out_itemsize + 1024
+
 
 DEFAULT = Config()
+
+# Bytes of shared memory that a block of a Hopper GPU may have.
+MEMORY = 232448
+
+# Tiles for 16-bit types by features and tokens, from large to small; of 8-bit types a stage has twice the columns.
+TILES = (
+    DEFAULT,
+    Config(256, 64, 128, 4, 8, 1),
+    Config(128, 128, 128, 4, 8, 1),
+    Config(128, 64, 128, 6, 8, 1),
+    Config(128, 32, 128, 8, 8, 1),
+    Config(128, 16, 128, 8, 8, 1),
+)
+
+
+def choose(
+    tokens: int,
+    features: int,
+    dtype: torch.dtype,
+    out_dtype: torch.dtype,
+    multiprocessors: int | None = None,
+) -> Config:
+    """Return the sizes of tiles for a product.
+
+    Args:
+        tokens: Rows of the activations.
+        features: Rows of the weight.
+        dtype: Type of both.
+        out_dtype: Type of the output.
+        multiprocessors: Those of the GPU; asked of the current one when None.
+    """
+    count = multiprocessors or _multiprocessors(0)
+
+    def cost(config: Config) -> float:
+        tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
+        # In columns of B that a multiprocessor multiplies or loads, whichever takes longer: a stage of values has as
+        # many bytes as block_m / 2 columns.
+        work = max(config.block_m * config.block_n / 128, (config.block_m / 2 + config.block_n) * 0.7)
+        return -(-tiles // count) * (work + 8)
+
+    chosen = min(TILES, key=cost)
+    chosen = replace(chosen, block_k=chosen.block_k * 2 // dtype.itemsize)
+    while chosen.memory(dtype.itemsize, out_dtype.itemsize) > MEMORY:
+        chosen = replace(chosen, stages=chosen.stages - 1)
+    return chosen
 
 
 def shared_layout(block: list[int], bits: int) -> gl.NVMMASharedLayout:
