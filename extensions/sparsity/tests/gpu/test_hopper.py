@@ -148,7 +148,7 @@ def check_linear(
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_epilogues(generator, activation):
     extra = ("scale_w", "scale_x", "bias", "residual")
-    check_linear(200, 300, 512, torch.bfloat16, generator, Config(), activation=activation, extra=extra)
+    check_linear(200, 304, 512, torch.bfloat16, generator, Config(), activation=activation, extra=extra)
 
 
 CONFIGS = [

@@ -34,22 +34,23 @@ __all__ = ["ACTIVATIONS", "Config", "choose", "sparse_linear_hopper"]
 ACTIVATIONS = ("none", "relu", "relu2", "silu", "gelu")
 """What can be applied to the sums: ``relu2`` is the square of ``relu``, ``gelu`` that with the error function."""
 
-# Bytes of metadata of a tile of 64 x 64, which one warp group reads with 4 bytes a thread.
-_UNIT = gl.constexpr(512)
+# Words of metadata of a tile of 64 x 64: one for each thread of a warp group.
+_WORDS = gl.constexpr(128)
+# Steps along K whose metadata is loaded ahead. Its latency is that of several steps of a small tile.
+_AHEAD = gl.constexpr(4)
 
 
 @gluon.constexpr_function
 def _flat_layout(row_tiles: int, units: int) -> gl.DistributedLinearLayout:
-    """Return the layout of metadata as it lies in memory: 4 consecutive bytes to a thread, 128 threads in order."""
-    size = row_tiles * units * 512
-    beyond = [[1 << bit] for bit in range(9, size.bit_length() - 1)]
-    lanes, warps = [[4 << bit] for bit in range(5)], [[128], [256]]
-    return gl.DistributedLinearLayout([[1], [2], *beyond], lanes, warps, [], [size])
+    """Return the layout of words of metadata as they lie in memory: one to a thread, 128 threads in order."""
+    size = row_tiles * units * 128
+    beyond = [[1 << bit] for bit in range(7, size.bit_length() - 1)]
+    return gl.DistributedLinearLayout(beyond, [[1 << bit] for bit in range(5)], [[32], [64]], [], [size])
 
 
 @gluon.constexpr_function
 def unpacking(M: int, K: int, bits: int) -> tuple[list[int], list[int]]:
-    """Return how metadata in fragment order becomes M x K / 8: reshape to the first, and permute by the second.
+    """Return how bytes in fragment order become M x K / 8: reshape to the first, and permute by the second.
 
     That is ``wgmma_orders(dtype).meta.unpacking(M, K // 8)``, which kernels cannot call.
     """
@@ -58,18 +59,11 @@ def unpacking(M: int, K: int, bits: int) -> tuple[list[int], list[int]]:
 
 
 @gluon.jit
-def load_metadata(
-    meta,
-    row_tile,
-    unit,
-    row_tiles,
-    units,
-    M: gl.constexpr,
-    K: gl.constexpr,
-    acc_layout: gl.constexpr,
-    BITS: gl.constexpr,
-):
-    """Load metadata in fragment order as a tensor of M x K / 8 in the layout that the products read.
+def load_words(meta, row_tile, unit, row_tiles, units, M: gl.constexpr, K: gl.constexpr):
+    """Load metadata in fragment order: M x K / 32 words, in the order of memory.
+
+    Words rather than bytes, because a loop that carries bytes takes words apart, and so waits for them, as soon as they
+    are loaded.
 
     Args:
         meta: Prepacked metadata, ``row_tiles`` x ``units`` tiles of 64 x 64 logical elements.
@@ -79,18 +73,29 @@ def load_metadata(
         units: How many there are along K.
         M: Rows.
         K: Logical columns.
+    """
+    ALONG: gl.constexpr = K // 64
+    at = gl.arange(0, M // 64 * ALONG * _WORDS, _flat_layout(M // 64, ALONG))
+    row = gl.minimum(at // (ALONG * _WORDS) + row_tile, row_tiles - 1)
+    column = gl.minimum(at // _WORDS % ALONG + unit, units - 1)
+    return gl.load(meta + (row * units + column) * _WORDS + at % _WORDS)
+
+
+@gluon.jit
+def unpack_words(words, M: gl.constexpr, K: gl.constexpr, acc_layout: gl.constexpr, BITS: gl.constexpr):
+    """Return words of :func:`load_words` as bytes, M x K / 8, in the layout that products read. No data moves.
+
+    Args:
+        words: The words.
+        M: Rows.
+        K: Logical columns.
         acc_layout: Layout of the accumulator.
         BITS: Bits of an element of the values.
     """
-    DOWN: gl.constexpr = M // 64
-    ALONG: gl.constexpr = K // 64
-    flat: gl.constexpr = _flat_layout(DOWN, ALONG)
-    at = gl.arange(0, DOWN * ALONG * _UNIT, flat)
-    row = gl.minimum(at // (ALONG * _UNIT) + row_tile, row_tiles - 1)
-    column = gl.minimum(at // _UNIT % ALONG + unit, units - 1)
-    words = gl.load(meta + (row * units + column) * _UNIT + at % _UNIT)
+    even = gl.join(words.to(gl.uint8), (words >> 16).to(gl.uint8))
+    odd = gl.join((words >> 8).to(gl.uint8), (words >> 24).to(gl.uint8))
     digits: gl.constexpr = unpacking(M, K, BITS)
-    parts = words.reshape(digits[0]).permute(digits[1])
+    parts = gl.join(even, odd).reshape(digits[0]).permute(digits[1])
     layout: gl.constexpr = metadata_layout(acc_layout, M, K, BITS)
     return gl.convert_layout(parts.reshape([M, K // 8]), layout, assert_trivial=True)
 
@@ -155,12 +160,66 @@ def _activate(value, ACTIVATION: gl.constexpr):
 
 
 @gluon.jit
-def _store(out_desc, buffer, sums, token, feature):
-    """Write a part of the transposed accumulator."""
+def _write(
+    out_desc,
+    buffer,
+    sums,
+    scale_w,
+    scale_x,
+    bias,
+    residual,
+    feature,
+    token,
+    tokens,
+    features,
+    ACTIVATION: gl.constexpr,
+):
+    """Finish a part of the transposed accumulator, which begins at a feature and a token, and write it."""
+    layout: gl.constexpr = sums.type.layout
+    rows = feature + gl.arange(0, sums.shape[0], gl.SliceLayout(1, layout))
+    columns = token + gl.arange(0, sums.shape[1], gl.SliceLayout(0, layout))
+    if scale_w is not None:
+        sums = sums * gl.load(scale_w + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
+    if scale_x is not None:
+        sums = sums * gl.load(scale_x + columns, mask=columns < tokens, other=0.0).to(gl.float32)[None, :]
+    if bias is not None:
+        sums = sums + gl.load(bias + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
+    sums = _activate(sums, ACTIVATION)
+    if residual is not None:
+        inside = (rows < features)[:, None] & (columns < tokens)[None, :]
+        at = residual + columns.to(gl.int64)[None, :] * features + rows[:, None]
+        sums = sums + gl.load(at, mask=inside, other=0.0).to(gl.float32)
     tma.store_wait(0)
     buffer.store(sums.to(out_desc.dtype).permute([1, 0]))
     fence_async_shared()
     tma.async_store(out_desc, [token, feature], buffer)
+
+
+@gluon.jit
+def _multiply(
+    values,
+    x,
+    full,
+    empty,
+    words,
+    acc,
+    stage,
+    phase,
+    WHICH: gl.constexpr,
+    ROWS: gl.constexpr,
+    BLOCK_K: gl.constexpr,
+    STAGES: gl.constexpr,
+):
+    """Add the product of one stage, and hand the stage back."""
+    meta = unpack_words(words, ROWS, BLOCK_K, acc.type.layout, values.dtype.primitive_bitwidth)
+    mbarrier.wait(full.index(stage), phase)
+    left = values.index(stage).slice(WHICH * ROWS, ROWS)
+    token = async_sparse_dot(left, meta, x.index(stage).permute([1, 0]), acc)
+    # The other warp group keeps the tensor cores busy meanwhile.
+    acc = warpgroup_mma_wait(0, [token])
+    mbarrier.arrive(empty.index(stage))
+    stage, phase = _advance(stage, phase, STAGES)
+    return acc, stage, phase
 
 
 @gluon.jit
@@ -193,8 +252,10 @@ def _consume(
     ACTIVATION: gl.constexpr,
 ):
     ROWS: gl.constexpr = BLOCK_M // 2
-    BITS: gl.constexpr = values.dtype.primitive_bitwidth
-    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_N, 256 // BITS])
+    UNITS: gl.constexpr = BLOCK_K // 64
+    layout: gl.constexpr = gl.NVMMADistributedLayout(
+        [3, 0], [4, 1], [16, BLOCK_N, 256 // values.dtype.primitive_bitwidth]
+    )
     buffer = buffers.index(WHICH)
     stage = 0
     phase = 0
@@ -203,37 +264,44 @@ def _consume(
         feature = tile_m * BLOCK_M + WHICH * ROWS
         row_tile = feature // 64
         acc = gl.zeros([ROWS, BLOCK_N], gl.float32, layout)
-        words = load_metadata(meta, row_tile, 0, row_tiles, units, ROWS, BLOCK_K, layout, BITS)
-        for step in range(steps):
-            mbarrier.wait(full.index(stage), phase)
-            left = values.index(stage).slice(WHICH * ROWS, ROWS)
-            token = async_sparse_dot(left, words, x.index(stage).permute([1, 0]), acc)
-            unit = (step + 1) * (BLOCK_K // 64)
-            words = load_metadata(meta, row_tile, unit, row_tiles, units, ROWS, BLOCK_K, layout, BITS)
-            # The other warp group keeps the tensor cores busy meanwhile.
-            acc = warpgroup_mma_wait(0, [token])
-            mbarrier.arrive(empty.index(stage))
-            stage, phase = _advance(stage, phase, STAGES)
+        # Each has registers of its own, which are loaded again right behind the product that read them.
+        words0 = load_words(meta, row_tile, 0, row_tiles, units, ROWS, BLOCK_K)
+        words1 = load_words(meta, row_tile, UNITS, row_tiles, units, ROWS, BLOCK_K)
+        words2 = load_words(meta, row_tile, 2 * UNITS, row_tiles, units, ROWS, BLOCK_K)
+        words3 = load_words(meta, row_tile, 3 * UNITS, row_tiles, units, ROWS, BLOCK_K)
+        for step in range(0, steps, _AHEAD):
+            unit = (step + _AHEAD) * UNITS
+            acc, stage, phase = _multiply(
+                values, x, full, empty, words0, acc, stage, phase, WHICH, ROWS, BLOCK_K, STAGES
+            )
+            words0 = load_words(meta, row_tile, unit, row_tiles, units, ROWS, BLOCK_K)
+            acc, stage, phase = _multiply(
+                values, x, full, empty, words1, acc, stage, phase, WHICH, ROWS, BLOCK_K, STAGES
+            )
+            words1 = load_words(meta, row_tile, unit + UNITS, row_tiles, units, ROWS, BLOCK_K)
+            acc, stage, phase = _multiply(
+                values, x, full, empty, words2, acc, stage, phase, WHICH, ROWS, BLOCK_K, STAGES
+            )
+            words2 = load_words(meta, row_tile, unit + 2 * UNITS, row_tiles, units, ROWS, BLOCK_K)
+            acc, stage, phase = _multiply(
+                values, x, full, empty, words3, acc, stage, phase, WHICH, ROWS, BLOCK_K, STAGES
+            )
+            words3 = load_words(meta, row_tile, unit + 3 * UNITS, row_tiles, units, ROWS, BLOCK_K)
 
-        rows = feature + gl.arange(0, ROWS, gl.SliceLayout(1, layout))
-        columns = tile_n * BLOCK_N + gl.arange(0, BLOCK_N, gl.SliceLayout(0, layout))
-        if scale_w is not None:
-            acc = acc * gl.load(scale_w + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
-        if scale_x is not None:
-            acc = acc * gl.load(scale_x + columns, mask=columns < tokens, other=0.0).to(gl.float32)[None, :]
-        if bias is not None:
-            acc = acc + gl.load(bias + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
-        acc = _activate(acc, ACTIVATION)
-        if residual is not None:
-            inside = (rows < features)[:, None] & (columns < tokens)[None, :]
-            at = residual + columns.to(gl.int64)[None, :] * features + rows[:, None]
-            acc = acc + gl.load(at, mask=inside, other=0.0).to(gl.float32)
+        token = tile_n * BLOCK_N
         if SPLIT == 1:
-            _store(out_desc, buffer, acc, tile_n * BLOCK_N, feature)
+            _write(
+                out_desc, buffer, acc, scale_w, scale_x, bias, residual, feature, token, tokens, features, ACTIVATION
+            )
         else:
             first, second = acc.reshape([ROWS, 2, BLOCK_N // 2]).permute([0, 2, 1]).split()
-            _store(out_desc, buffer, first, tile_n * BLOCK_N, feature)
-            _store(out_desc, buffer, second, tile_n * BLOCK_N + BLOCK_N // 2, feature)
+            _write(
+                out_desc, buffer, first, scale_w, scale_x, bias, residual, feature, token, tokens, features, ACTIVATION
+            )
+            token += BLOCK_N // 2
+            _write(
+                out_desc, buffer, second, scale_w, scale_x, bias, residual, feature, token, tokens, features, ACTIVATION
+            )
     tma.store_wait(0)
 
 
@@ -270,7 +338,8 @@ def sparse_gemm(
     fence_async_shared()
     tiles_m = gl.cdiv(features, BLOCK_M)
     tiles_n = gl.cdiv(tokens, BLOCK_N)
-    steps = gl.cdiv(K, BLOCK_K)
+    # Whole rounds of those that are loaded ahead: behind the last column copies bring zeros.
+    steps = gl.cdiv(K, _AHEAD * BLOCK_K) * _AHEAD
     row_tiles = gl.cdiv(features, 64)
     units = gl.cdiv(K, 64)
     gl.warp_specialize(
@@ -369,7 +438,7 @@ class Config:
     Attributes:
         block_m: Features of the output, 128 or 256.
         block_n: Tokens, a power of two from 16 to 256.
-        block_k: Columns of the weight, a multiple of 64.
+        block_k: Columns of the weight, a multiple of 64, or of 128 for 8-bit types.
         stages: Tiles in the ring.
         group: Rows of tiles that are computed together.
         split: In how many parts a tile is written.
@@ -393,14 +462,16 @@ DEFAULT = Config()
 # Bytes of shared memory that a block of a Hopper GPU may have.
 MEMORY = 232448
 
-# Tiles for 16-bit types by features and tokens, from large to small; of 8-bit types a stage has twice the columns.
+# Tiles, and the microseconds in which all multiprocessors of an H200 multiply one each with 4,096 columns, of 16-bit and
+# of 8-bit types. A stage of 8-bit types has twice the columns that stand here.
 TILES = (
-    DEFAULT,
-    Config(256, 64, 128, 4, 8, 1),
-    Config(128, 128, 128, 4, 8, 1),
-    Config(128, 64, 128, 6, 8, 1),
-    Config(128, 32, 128, 8, 8, 1),
-    Config(128, 16, 128, 8, 8, 1),
+    (DEFAULT, 31.3, 20.0),
+    (Config(128, 256, 128, 2, 8, 2), 33.0, 18.8),
+    (Config(256, 64, 128, 4, 8, 1), 22.5, 14.0),
+    (Config(128, 128, 128, 4, 8, 1), 19.7, 11.6),
+    (Config(128, 64, 128, 6, 8, 1), 15.3, 8.4),
+    (Config(128, 32, 128, 8, 8, 1), 12.6, 6.6),
+    (Config(128, 16, 128, 8, 8, 1), 11.4, 6.0),
 )
 
 
@@ -418,18 +489,16 @@ def choose(
         features: Rows of the weight.
         dtype: Type of both.
         out_dtype: Type of the output.
-        multiprocessors: Those of the GPU; asked of the current one when None.
+        multiprocessors: Those of the GPU; asked of the first one when None.
     """
     count = multiprocessors or _multiprocessors(0)
 
-    def cost(config: Config) -> float:
+    def cost(entry: tuple[Config, float, float]) -> float:
+        config = entry[0]
         tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
-        # In columns of B that a multiprocessor multiplies or loads, whichever takes longer: a stage of values has as
-        # many bytes as block_m / 2 columns.
-        work = max(config.block_m * config.block_n / 128, (config.block_m / 2 + config.block_n) * 0.7)
-        return -(-tiles // count) * (work + 8)
+        return -(-tiles // count) * entry[1 if dtype.itemsize == 2 else 2]
 
-    chosen = min(TILES, key=cost)
+    chosen = min(TILES, key=cost)[0]
     chosen = replace(chosen, block_k=chosen.block_k * 2 // dtype.itemsize)
     while chosen.memory(dtype.itemsize, out_dtype.itemsize) > MEMORY:
         chosen = replace(chosen, stages=chosen.stages - 1)
@@ -472,6 +541,8 @@ def sparse_linear_hopper(
         activation: One of :data:`ACTIVATIONS`.
         config: Sizes of tiles.
     """
+    import torch
+
     tokens, K = x.shape
     features = values.shape[0]
 
@@ -483,7 +554,7 @@ def sparse_linear_hopper(
         describe(values, [config.block_m, config.block_k // 2]),
         describe(x, [config.block_n, config.block_k]),
         describe(out, [config.block_n // config.split, config.block_m // 2]),
-        meta,
+        meta.view(torch.int32),
         scale_w,
         scale_x,
         bias,
