@@ -16,12 +16,14 @@ import math
 import pathlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import OperandError
 
 if TYPE_CHECKING:
     import torch
+
+    from .kernels import hopper
 
 __all__ = ["Advice", "Kernel", "Table", "advise", "table_of"]
 
@@ -280,12 +282,12 @@ def hopper_takes(x: torch.Tensor, values: torch.Tensor, out: torch.Tensor) -> bo
     return all(map(aligned, (x, values, out)))
 
 
-def hopper_config(tuned: Mapping[str, int] | None, tokens: int) -> Any:
-    """Return the tile of the Hopper kernel: a tuned one, or one with as few columns as the tokens need."""
+def hopper_config(
+    tuned: Mapping[str, int] | None, x: torch.Tensor, features: int, out_dtype: torch.dtype
+) -> hopper.Config:
+    """Return the tile of the Hopper kernel: a tuned one, or the one that its own table says is best."""
     from .kernels import hopper
 
     if tuned is not None:
-        return hopper.Config(**tuned)
-    if tokens > 64:
-        return hopper.Config()
-    return hopper.Config(128, 16, 64, 6, 8, 1) if tokens <= 16 else hopper.Config(256, 64, 128, 4, 4, 1)
+        return hopper.fitted(hopper.Config(**tuned), x.dtype, out_dtype)
+    return hopper.choose(x.shape[0], features, x.dtype, out_dtype, x.device)

@@ -384,7 +384,7 @@ def _linear(
         if kernel is Kernel.HOPPER:
             from .kernels.hopper import sparse_linear_hopper
 
-            config = advisor.hopper_config(tuned, rows.shape[0])
+            config = advisor.hopper_config(tuned, rows, features, out_dtype)
             sparse_linear_hopper(
                 values, packed, rows, flat, residual=residual, activation=activation, config=config, **factors
             )

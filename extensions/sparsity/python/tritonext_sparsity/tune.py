@@ -18,7 +18,7 @@ import json
 import pathlib
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -31,25 +31,6 @@ SHAPES = ((4096, 4096), (14336, 4096), (4096, 14336), (8192, 8192), (28672, 8192
 TOKENS = (1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 DTYPES = ("bfloat16", "float8_e4m3fn")
 FLUSH_BYTES = 256 * 2**20
-
-
-def tiles(kernel: Kernel, tokens: int, bits: int) -> Iterator[Any]:
-    """Yield the tiles of a kernel to try."""
-    if kernel is Kernel.PORTABLE:
-        from .kernels.portable import choose
-
-        yield choose(tokens, bits)
-        return
-    from .kernels.hopper import Config
-
-    known = (
-        (16, Config(128, 16, 64, 6, 8, 1)),
-        (32, Config(128, 32, 128, 4, 1, 1)),
-        (64, Config(256, 64, 128, 4, 4, 1)),
-        (128, Config()),
-        (256, Config(128, 256, 64, 4, 8, 2)),
-    )
-    yield from [tile for width, tile in known if width < 2 * tokens or width == 16][-2:]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -164,7 +145,7 @@ def runnable(x: Any, sparse: Any) -> dict[tuple[Kernel, int], tuple[Any, Callabl
     """Return what computes a layer, by kernel and number of the tile, with the tile."""
     import torch
 
-    from .kernels.portable import sparse_linear_portable
+    from .kernels.portable import choose, sparse_linear_portable
     from .linear import dense_linear
 
     tokens = x.shape[0]
@@ -177,13 +158,14 @@ def runnable(x: Any, sparse: Any) -> dict[tuple[Kernel, int], tuple[Any, Callabl
     found: dict[tuple[Kernel, int], tuple[Any, Callable[[], object]]] = {
         (Kernel.DENSE, 0): (None, lambda: dense_linear(x, sparse.dense, out_dtype, "none", **factors))
     }
-    for number, tile in enumerate(tiles(Kernel.PORTABLE, tokens, 8 * x.element_size())):
-        run = functools.partial(sparse_linear_portable, x, sparse.values, sparse.meta, out, config=tile, **factors)
-        found[Kernel.PORTABLE, number] = (tile, run)
+    tile = choose(tokens, 8 * x.element_size())
+    run = functools.partial(sparse_linear_portable, x, sparse.values, sparse.meta, out, config=tile, **factors)
+    found[Kernel.PORTABLE, 0] = (tile, run)
     if sparse.packed is not None:
-        from .kernels.hopper import sparse_linear_hopper
+        from .kernels.hopper import candidates, sparse_linear_hopper
 
-        for number, tile in enumerate(tiles(Kernel.HOPPER, tokens, 8 * x.element_size())):
+        count = torch.cuda.get_device_properties(x.device).multi_processor_count
+        for number, tile in enumerate(candidates(tokens, sparse.shape[0], x.dtype, out_dtype, count)[:3]):
             run = functools.partial(sparse_linear_hopper, sparse.values, sparse.packed, x, out, config=tile, **factors)
             found[Kernel.HOPPER, number] = (tile, run)
     return found

@@ -29,7 +29,7 @@ from ..warp_group import async_sparse_dot, metadata_layout
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["ACTIVATIONS", "Config", "choose", "sparse_linear_hopper"]
+__all__ = ["ACTIVATIONS", "TILES", "Config", "candidates", "choose", "fitted", "sparse_linear_hopper"]
 
 ACTIVATIONS = ("none", "relu", "relu2", "silu", "gelu")
 """What can be applied to the sums: ``relu2`` is the square of ``relu``, ``gelu`` that with the error function."""
@@ -462,8 +462,8 @@ DEFAULT = Config()
 # Bytes of shared memory that a block of a Hopper GPU may have.
 MEMORY = 232448
 
-# Tiles, and the microseconds in which all multiprocessors of an H200 multiply one each with 4,096 columns, of 16-bit and
-# of 8-bit types. A stage of 8-bit types has twice the columns that stand here.
+# Tiles, and the microseconds in which all multiprocessors of an H200 multiply one each with 4,096 columns, of 16-bit
+# and of 8-bit types. A stage of 8-bit types has twice the columns that stand here.
 TILES = (
     (DEFAULT, 31.3, 20.0),
     (Config(128, 256, 128, 2, 8, 2), 33.0, 18.8),
@@ -475,34 +475,40 @@ TILES = (
 )
 
 
-def choose(
-    tokens: int,
-    features: int,
-    dtype: torch.dtype,
-    out_dtype: torch.dtype,
-    multiprocessors: int | None = None,
-) -> Config:
-    """Return the sizes of tiles for a product.
+def candidates(tokens: int, features: int, dtype: torch.dtype, out_dtype: torch.dtype, count: int) -> list[Config]:
+    """Return sizes of tiles for a product, those first that are expected to be fastest.
 
     Args:
         tokens: Rows of the activations.
         features: Rows of the weight.
         dtype: Type of both.
         out_dtype: Type of the output.
-        multiprocessors: Those of the GPU; asked of the first one when None.
+        count: Multiprocessors of the GPU.
     """
-    count = multiprocessors or _multiprocessors(0)
 
     def cost(entry: tuple[Config, float, float]) -> float:
         config = entry[0]
         tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
         return -(-tiles // count) * entry[1 if dtype.itemsize == 2 else 2]
 
-    chosen = min(TILES, key=cost)[0]
-    chosen = replace(chosen, block_k=chosen.block_k * 2 // dtype.itemsize)
-    while chosen.memory(dtype.itemsize, out_dtype.itemsize) > MEMORY:
-        chosen = replace(chosen, stages=chosen.stages - 1)
-    return chosen
+    ordered = [entry[0] for entry in sorted(TILES, key=cost)]
+    deep = [replace(config, block_k=config.block_k * 2 // dtype.itemsize) for config in ordered]
+    return [fitted(config, dtype, out_dtype) for config in deep]
+
+
+def fitted(config: Config, dtype: torch.dtype, out_dtype: torch.dtype) -> Config:
+    """Return a configuration with as many stages as shared memory has room for, at most those of ``config``."""
+    while config.stages > 1 and config.memory(dtype.itemsize, out_dtype.itemsize) > MEMORY:
+        config = replace(config, stages=config.stages - 1)
+    return config
+
+
+def choose(
+    tokens: int, features: int, dtype: torch.dtype, out_dtype: torch.dtype, device: torch.device | None = None
+) -> Config:
+    """Return the sizes of tiles for a product on a GPU, the first one when None; otherwise as :func:`candidates`."""
+    index = 0 if device is None or device.index is None else device.index
+    return candidates(tokens, features, dtype, out_dtype, _multiprocessors(index))[0]
 
 
 def shared_layout(block: list[int], bits: int) -> gl.NVMMASharedLayout:
