@@ -1,8 +1,9 @@
-"""Run kernels in Triton's interpreter on arrays of NumPy: ``python interpret.py``, with pickled jobs on standard input.
+"""Run kernels in Triton's interpreter on arrays of NumPy: ``python interpret.py``, with requests as lines of its input.
 
-A job is ``(module, kernel, grid, arguments, constants)``. An argument is a number, None, or ``(dtype, array, offset)``:
-the memory of a tensor of the type that Triton calls ``dtype``, whose address is that many elements behind the start.
-The answer is the memory of all tensors of all jobs behind them, pickled and in base64.
+A request is a list of directories to import from and a list of jobs, pickled and in base64. A job is ``(module, kernel,
+grid, arguments, constants)``. An argument is a number, None, or ``(dtype, array, offset)``: the memory of a tensor of the
+type that Triton calls ``dtype``, whose address is that many elements behind the start. The answer is a line too: the
+memory of all tensors of all jobs behind them, or an error as a text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import importlib
 import pickle
 import sys
+import traceback
 
 import numpy as np
 
@@ -50,14 +52,25 @@ class Memory:
         assert other.data_ptr() == self.data_ptr()
 
 
-def main() -> None:
+def run(directories: list[str], jobs: list[tuple]) -> list[list[np.ndarray]]:
+    """Return the memory of the tensors of each job."""
+    sys.path[:0] = [directory for directory in directories if directory not in sys.path]
     results = []
-    for module, kernel, grid, arguments, constants in pickle.loads(base64.b64decode(sys.stdin.read())):
+    for module, kernel, grid, arguments, constants in jobs:
         # A copy in aligned memory: unpickled arrays may be anywhere.
         values = [Memory(a[0], np.array(a[1], order="C"), a[2]) if isinstance(a, tuple) else a for a in arguments]
         getattr(importlib.import_module(module), kernel)[grid](*values, **constants)
         results.append([value.array for value in values if isinstance(value, Memory)])
-    print("answer", base64.b64encode(pickle.dumps(results)).decode())
+    return results
+
+
+def main() -> None:
+    for line in sys.stdin:
+        try:
+            answer = run(*pickle.loads(base64.b64decode(line)))
+        except Exception:
+            answer = traceback.format_exc()
+        print("answer", base64.b64encode(pickle.dumps(answer)).decode(), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
-import pathlib
-import pickle
 
 import pytest
 
 from tritonext.inspect_code import stats
 from tritonext.offline import Specialization, parse_signature
-from tritonext.testing import run_python
 
 np = pytest.importorskip("numpy")
 sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
@@ -19,7 +15,6 @@ from tritonext_sparsity import compress as host  # noqa: E402
 from tritonext_sparsity import formats  # noqa: E402
 from tritonext_sparsity.elements import ELEMENTS  # noqa: E402
 
-INTERPRET = pathlib.Path(__file__).with_name("interpret.py")
 # What Triton calls them.
 TYPES = {
     "float16": "float16",
@@ -32,14 +27,6 @@ TYPES = {
     "uint8": "uint8",
 }
 LAYOUTS = ("plain", "rows", "odd rows", "columns", "transposed")
-
-
-def run(jobs: list[tuple]) -> list[list[np.ndarray]]:
-    """Return the memory of the tensors of each job after its kernel."""
-    text = base64.b64encode(pickle.dumps(jobs)).decode()
-    done = run_python(INTERPRET, environment={"TRITON_INTERPRET": "1"}, text=text)
-    assert done.returncode == 0, done
-    return pickle.loads(base64.b64decode(done.stdout.split()[-1]))
 
 
 def matrix(rng, element, rows: int, columns: int, share: float) -> np.ndarray:
@@ -93,12 +80,12 @@ def sparse(rng, name, rows, columns) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_compression_and_back(name):
+def test_compression_and_back(interpreter, name):
     rng = np.random.default_rng(len(name))
     step = ELEMENTS[name].columns_per_byte
     cases = [(layout, sparse(rng, name, rows, columns * step))
              for layout, (rows, columns) in itertools.product(LAYOUTS, [(1, 1), (5, 3), (33, 40)])]  # fmt: skip
-    done = run([compression(dense, name, layout) for layout, dense in cases])
+    done = interpreter([compression(dense, name, layout) for layout, dense in cases])
     back = []
     for (layout, dense), (x, values, meta, violations) in zip(cases, done, strict=True):
         expected = formats.compress(dense, name)
@@ -111,12 +98,12 @@ def test_compression_and_back(name):
         constants = {"BITS": ELEMENTS[name].bits, "BLOCK": plan.tile[1]}
         back.append(("tritonext_sparsity.compress", "decompress_kernel", plan.grid,
                      (*arguments, plan.rows, plan.groups, plan.blocks), constants))  # fmt: skip
-    for (_, dense), (_, _, x) in zip(cases, run(back), strict=True):
+    for (_, dense), (_, _, x) in zip(cases, interpreter(back), strict=True):
         assert np.array_equal(x, formats.decompress(formats.compress(dense, name)))
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_pruning_at_once(name):
+def test_pruning_at_once(interpreter, name):
     rng = np.random.default_rng(len(name))
     step = ELEMENTS[name].columns_per_byte
     shapes = [(7, 5 * step), (64, 16 * step)]
@@ -125,7 +112,7 @@ def test_pruning_at_once(name):
         for layout, (rows, columns), share in itertools.product(("plain", "transposed"), shapes, (0.0, 0.5))
     ]
     jobs = [compression(dense, name, layout, pruned=True) for layout, dense in cases]
-    for (layout, dense), (_, values, meta) in zip(cases, run(jobs), strict=True):
+    for (layout, dense), (_, values, meta) in zip(cases, interpreter(jobs), strict=True):
         expected = formats.compress(dense, name, pruned=True)
         assert np.array_equal(meta, expected.meta), layout
         # What fills up a group is a zero of either sign.
@@ -137,7 +124,7 @@ def test_pruning_at_once(name):
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("layout", ["plain", "rows", "transposed"])
-def test_too_many_are_reported(name, layout):
+def test_too_many_are_reported(interpreter, name, layout):
     rng = np.random.default_rng(1)
     element = ELEMENTS[name]
     step = element.columns_per_byte
@@ -147,7 +134,7 @@ def test_too_many_are_reported(name, layout):
         bad = dense.copy()
         bad[row, column : column + element.group // 2 + 1] = element.encode(np.array(1.0))
         jobs.append(compression(bad, name, layout))
-    for (row, column), (_, _, meta, violations) in zip(places, run(jobs), strict=True):
+    for (row, column), (_, _, meta, violations) in zip(places, interpreter(jobs), strict=True):
         assert int(violations.max()) == row * 24 + column // step
         assert (violations >= 0).sum() == 1
         # The code of the group is one that no instruction accepts.
@@ -172,7 +159,7 @@ def scored(dense, name, scores, layout="plain") -> tuple:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_pruning(name):
+def test_pruning(interpreter, name):
     rng = np.random.default_rng(len(name))
     step = ELEMENTS[name].columns_per_byte
     jobs, expected = [], []
@@ -184,7 +171,7 @@ def test_pruning(name):
         for given in (None, scores):
             jobs.append(scored(dense, name, given, layout))
             expected.append(formats.prune(dense, name, None if given is None else np.abs(given) * np.sign(given)))
-    for (*_, out), dense in zip(run(jobs), expected, strict=True):
+    for (*_, out), dense in zip(interpreter(jobs), expected, strict=True):
         # A zero that takes the place of a kept element may be of either sign.
         nonzero = ELEMENTS[name].is_nonzero(dense)
         assert np.array_equal(ELEMENTS[name].is_nonzero(out), nonzero)
@@ -199,7 +186,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float8_e5m2", "int8"])
-def test_transposable_masks_are_the_best(name):
+def test_transposable_masks_are_the_best(interpreter, name):
     assert len(BLOCKS) == 90
     rng = np.random.default_rng(3)
     element = ELEMENTS[name]
@@ -209,7 +196,7 @@ def test_transposable_masks_are_the_best(name):
         (TYPES[name], dense, 0), None, (TYPES[name], np.full_like(dense, 0x33), 0), 10, 1, 10, 1, 0, 0,
     )  # fmt: skip
     constants = {"BITS": element.bits, "PACKED": True, "BLOCK": 256}
-    ((_, out),) = run([("tritonext_sparsity.prune", "prune_blocks_kernel", (3,), arguments, constants)])
+    ((_, out),) = interpreter([("tritonext_sparsity.prune", "prune_blocks_kernel", (3,), arguments, constants)])
     kept = out != 0
     assert np.array_equal(out[kept], dense[kept])
     weights = np.abs(element.decode(dense).astype(np.float64))
@@ -223,7 +210,7 @@ def test_transposable_masks_are_the_best(name):
 
 
 @pytest.mark.parametrize("name", ["float16", "float32"])
-def test_illegal_codes_are_reported(name):
+def test_illegal_codes_are_reported(interpreter, name):
     element = ELEMENTS[name]
     codes = np.arange(256, dtype=np.uint8)
     legal = {byte for byte in range(256) if {byte & 15, byte >> 4} <= set(element.legal_codes)}
@@ -234,7 +221,7 @@ def test_illegal_codes_are_reported(name):
         arguments = (("uint8", meta, 0), ("int64", np.full(host.SLOTS, -1), 0), 1, meta.size, 0)
         jobs.append(("tritonext_sparsity.compress", "validate_metadata_kernel", (1,), arguments,
                      {"BITS": element.bits, "BLOCK": host.SLOTS}))  # fmt: skip
-    for byte, (_, violations) in zip(codes, run(jobs), strict=True):
+    for byte, (_, violations) in zip(codes, interpreter(jobs), strict=True):
         assert int(violations.max()) == (-1 if int(byte) in legal else 18)
 
 
@@ -253,9 +240,8 @@ def compress_tile(x, values, meta, M: tl.constexpr, K: tl.constexpr, PER: tl.con
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float8_e4m3fn", "int8"])
-def test_tile_in_a_kernel(name, tmp_path, monkeypatch):
+def test_tile_in_a_kernel(interpreter, name, tmp_path):
     (tmp_path / "compress_tile_kernel.py").write_text(TILE)
-    monkeypatch.syspath_prepend(str(tmp_path))
     element = ELEMENTS[name]
     rng = np.random.default_rng(5)
     jobs, tiles = [], [matrix(rng, element, 16, 32, share) for share in (0.0, 0.5)]
@@ -264,7 +250,7 @@ def test_tile_in_a_kernel(name, tmp_path, monkeypatch):
         arguments = ((TYPES[name], dense, 0), (TYPES[name], np.zeros((16, 16), dense.dtype), 0), ("uint8", meta, 0))
         constants = {"M": 16, "K": 32, "PER": element.columns_per_byte}
         jobs.append(("compress_tile_kernel", "compress_tile", (1,), arguments, constants))
-    for dense, (_, values, meta) in zip(tiles, run(jobs), strict=True):
+    for dense, (_, values, meta) in zip(tiles, interpreter(jobs, (tmp_path,)), strict=True):
         expected = formats.compress(dense, name, pruned=True)
         assert np.array_equal(meta, expected.meta)
         kept = element.is_nonzero(expected.values)

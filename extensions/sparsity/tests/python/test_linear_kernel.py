@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import math
-import pathlib
-import pickle
 
 import pytest
 
 from tritonext.inspect_code import stats
 from tritonext.offline import Specialization, parse_signature
-from tritonext.testing import run_python
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
 from tritonext_sparsity import formats  # noqa: E402
 from tritonext_sparsity.kernels import portable  # noqa: E402
 
-INTERPRET = pathlib.Path(__file__).with_name("interpret.py")
 # The interpreter has no sparse products: this one expands the weight.
 EXPANDED = """
 import triton, triton.language as tl
@@ -44,17 +39,9 @@ linear_kernel = portable.linear_kernel
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(interpreter, tmp_path):
     (tmp_path / "expanded_linear.py").write_text(EXPANDED)
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def run_jobs(jobs):
-        text = base64.b64encode(pickle.dumps(jobs)).decode()
-        done = run_python(INTERPRET, environment={"TRITON_INTERPRET": "1"}, text=text)
-        assert done.returncode == 0, done
-        return pickle.loads(base64.b64decode(done.stdout.split()[-1]))
-
-    return run_jobs
+    return lambda jobs: interpreter(jobs, (tmp_path,))
 
 
 def apply(activation: str, value: np.ndarray) -> np.ndarray:
