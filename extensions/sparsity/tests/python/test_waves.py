@@ -35,6 +35,16 @@ def linear(x, v, m, y, ldx, ldv, ldm, K, BM: tl.constexpr, BN: tl.constexpr, BK:
     tl.store(y + rows[:, None] * BN + columns[None, :], acc)
 
 
+@triton.jit
+def expanded(v, m, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """C = tl.dot(expand24(values, meta), B) of one tile."""
+    values = tl.load(v + tl.arange(0, M)[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
+    meta = tl.load(m + tl.arange(0, M)[:, None] * (K // 8) + tl.arange(0, K // 8)[None, :])
+    right = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
+    d = tl.dot(sparsity.expand24(values, meta), right)
+    tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], d)
+
+
 CASES = [
     # Target, types of values, b and accumulator, K, instruction, and how many of 32 x 32 in one warp.
     ("hip:gfx942", "fp16", "fp16", "fp32", 128, "f32_16x16x32_f16", 16),
@@ -75,6 +85,24 @@ def test_sparse_weight_on_the_right_in_a_loop(compiled, target):
     assert len(set(yielded)) == 1
     assert kernel.asm["amdgcn"].count("v_smfmac_f32") > 0
     assert "v_mfma" not in kernel.asm["amdgcn"]
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "n", "sparse"),
+    [
+        ("hip:gfx942", "fp16", 32, True),
+        ("hip:gfx942", "fp8e4b8", 32, True),
+        ("hip:gfx950", "fp8e5", 32, True),
+        # Of gfx942 the matrix cores multiply the other kind of 8-bit floats, and tiles are of 16 columns.
+        ("hip:gfx942", "fp8e5", 32, False),
+        ("hip:gfx950", "fp16", 8, False),
+    ],
+)
+def test_expansions_are_fused_where_the_target_multiplies_them(compiled, target, kind, n, sparse):
+    text = f"v=*{kind}:16, m=*u8:16, b=*{kind}:16, c=*fp32:16"
+    kernel = compiled(expanded, text, target, {"num_warps": 1}, M=32, N=n, K=64)
+    assert ("v_smfmac" in kernel.asm["amdgcn"]) == sparse
+    assert ("sparsity.dot" in kernel.asm["ttgir"]) == sparse
 
 
 @pytest.mark.parametrize(
