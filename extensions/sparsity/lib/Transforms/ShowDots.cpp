@@ -1,6 +1,8 @@
 #include "tritonext/Remarks.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #define DEBUG_TYPE "sparsity-show-dots"
 
 using namespace mlir;
@@ -31,9 +33,31 @@ void show(ttng::WarpGroupDotOp standIn, HoldMetadataOp hold) {
                              view.getSrc(), standIn.getC(), hold.getMeta(), hold.getUseC(),
                              hold.getMaxNumImpreciseAcc(), standIn.getIsAsync());
   if (dot.getIsAsync())
-    emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "the product goes on beside the next one");
+    emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE,
+               "the product goes on while operands of later ones are copied");
   standIn.replaceAllUsesWith(dot.getD());
   standIn.erase();
+}
+
+/// Returns the first op in the block of a wait that reads what registers it waits for, or the end.
+Operation *firstReader(ttng::WarpGroupDotWaitOp wait) {
+  Block *block = wait->getBlock();
+  Operation *first = block->getTerminator();
+  for (Value result : wait->getResults())
+    for (Operation *user : result.getUsers())
+      if (Operation *here = block->findAncestorOpInBlock(*user);
+          here && here->isBeforeInBlock(first))
+        first = here;
+  return first;
+}
+
+/// Waits for all products that a wait would let go on. The instruction reads its metadata until it
+/// is over, and the next iteration loads its own into the same registers.
+void waitForAll(ttng::WarpGroupDotWaitOp wait) {
+  if (wait.getPendings() == 0)
+    return;
+  wait.setPendings(0);
+  wait->moveBefore(firstReader(wait));
 }
 
 class ShowDotsPass : public impl::ShowDotsPassBase<ShowDotsPass> {
@@ -41,6 +65,7 @@ public:
   void runOnOperation() override {
     SmallVector<HoldMetadataOp> holds;
     getOperation()->walk([&](HoldMetadataOp hold) { holds.push_back(hold); });
+    llvm::SetVector<Block *> blocks;
     for (HoldMetadataOp hold : holds) {
       for (OpOperand &use : llvm::make_early_inc_range(hold.getFlag().getUses())) {
         ttng::WarpGroupDotOp standIn = standInOf(use);
@@ -50,10 +75,15 @@ public:
           error << use.getOwner()->getName();
           return signalPassFailure();
         }
+        if (standIn.getIsAsync())
+          blocks.insert(standIn->getBlock());
         show(standIn, hold);
       }
       hold.erase();
     }
+    for (Block *block : blocks)
+      for (auto wait : llvm::make_early_inc_range(block->getOps<ttng::WarpGroupDotWaitOp>()))
+        waitForAll(wait);
   }
 };
 

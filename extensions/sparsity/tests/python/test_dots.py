@@ -97,10 +97,58 @@ def test_sparse_operand_on_the_right(compiled, target):
     assert ptx.count("mma.sp::ordered_metadata") == 4
 
 
+PIPELINED = "v=*fp16:16, m=*u8:16, b=*fp16:16, c=*fp32:16, ldv=i32:16, ldm=i32:16, ldb=i32:16, K=i32:16"
+
+
+def test_loop_of_warp_groups_copies_while_it_multiplies(compiled):
+    kernel = compiled(gemm, PIPELINED, "cuda:90", {"num_stages": 3}, BM=128, BN=128, BK=128)
+    ttgir = kernel.asm["ttgir"]
+    loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
+    assert "tt.load" not in loop
+    # Operands have one buffer more than stages that are copied ahead, metadata has not.
+    assert {shape: int(count) for count, shape in re.findall(r"memdesc<(\d)x(\d+x\d+x\w+), #shared", loop)} == {
+        "128x64xf16": 3,
+        "128x128xf16": 3,
+        "128x16xi8": 2,
+    }
+    product_at, wait_at = loop.index("sparsity.warp_group_dot"), loop.index("ttng.warp_group_dot_wait")
+    copies = [match.start() for match in re.finditer("ttg.async_copy_global_to_local", loop)]
+    assert len(copies) == 3
+    assert all(product_at < copy < wait_at for copy in copies)
+    assert "isAsync" in loop
+    assert re.findall(r"wgmma.wait_group.sync.aligned (\d)", kernel.asm["ptx"]) == ["0", "0"]
+    assert kernel.asm["ptx"].count("wgmma.mma_async.sp") == 2 * 4
+
+
+@triton.jit
+def gemm_of_right(a, v, m, c, lda, ldv, ldm, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """One tile of C = A @ expand24(values, meta).T, in a loop along K."""
+    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
+    xs = a + rows[:, None] * lda + tl.arange(0, BK)[None, :]
+    vs = v + columns[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
+    ms = m + columns[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        acc = sparsity.dot_sparse(tl.load(xs), tl.load(vs), tl.load(ms), acc)
+        xs += BK
+        vs += BK // 2
+        ms += BK // 8
+    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
+
+
+def test_loop_with_sparse_operand_on_the_right_transposes_no_accumulator(compiled):
+    text = "a=*fp16:16, v=*fp16:16, m=*u8:16, c=*fp32:16, lda=i32:16, ldv=i32:16, ldm=i32:16, K=i32:16"
+    ttgir = compiled(gemm_of_right, text, "cuda:90", {"num_stages": 3}, BM=128, BN=128, BK=64).asm["ttgir"]
+    loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
+    assert "isAsync" in loop
+    assert not re.search(r"tt\.trans|ttg\.convert_layout|tt\.load", loop)
+    # The dense operand is another view of what was copied.
+    assert "ttg.memdesc_trans" in loop
+
+
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:120"])
 def test_loop_is_pipelined_and_converts_no_accumulator(compiled, target):
-    text = "v=*fp16:16, m=*u8:16, b=*fp16:16, c=*fp32:16, ldv=i32:16, ldm=i32:16, ldb=i32:16, K=i32:16"
-    ttgir = compiled(gemm, text, target, {"num_stages": 3}, BM=128, BN=128, BK=128).asm["ttgir"]
+    ttgir = compiled(gemm, PIPELINED, target, {"num_stages": 3}, BM=128, BN=128, BK=128).asm["ttgir"]
     loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
     # Values, metadata and b come by asynchronous copies of their own.
     assert loop.count("ttg.async_copy_global_to_local") == 3

@@ -68,8 +68,9 @@ def HideDotsPass : Pass<"sparsity-hide-dots", "::mlir::ModuleOp"> {
 def ShowDotsPass : Pass<"sparsity-show-dots", "::mlir::ModuleOp"> {
   let summary = "Bring back the sparse products that were hidden from the stock pipeliner";
   let description = [{
-    The other half of `sparsity-hide-dots`. A product is asynchronous where the pipeliner decided so, and the waits are
-    those that it put.
+    The other half of `sparsity-hide-dots`. A product is asynchronous where the pipeliner decided so. The waits are those
+    that it put, but wait for all products, at the end of the iteration: an instruction reads registers of metadata until
+    it is over, which the next iteration writes. So copies for later iterations begin while a product goes on.
   }];
   let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
                            "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
