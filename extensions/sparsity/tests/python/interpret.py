@@ -1,9 +1,9 @@
 """Run kernels in Triton's interpreter on arrays of NumPy: ``python interpret.py``, with requests as lines of its input.
 
-A request is a list of directories to import from and a list of jobs, pickled and in base64. A job is ``(module, kernel,
-grid, arguments, constants)``. An argument is a number, None, or ``(dtype, array, offset)``: the memory of a tensor of the
-type that Triton calls ``dtype``, whose address is that many elements behind the start. The answer is a line too: the
-memory of all tensors of all jobs behind them, or an error as a text.
+A request is a list of directories to import from and a list of jobs, pickled and in base64. A job has a module, the
+name of a kernel in it, a grid, arguments and constants. An argument is a number, None, or ``(dtype, array, offset)``:
+memory of a tensor of the type that Triton calls ``dtype``, whose address is that many elements behind the start. The
+answer is a line too: the memory of all tensors of all jobs, or an error as a text.
 """
 
 from __future__ import annotations
