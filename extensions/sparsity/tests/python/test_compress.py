@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
+import triton
+import triton.language as tl
 
 from tritonext.inspect_code import stats
 from tritonext.offline import Specialization, parse_signature
@@ -14,6 +16,7 @@ sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension spars
 from tritonext_sparsity import compress as host  # noqa: E402
 from tritonext_sparsity import formats  # noqa: E402
 from tritonext_sparsity.elements import ELEMENTS  # noqa: E402
+from tritonext_sparsity.groups import compress24  # noqa: E402
 
 # What Triton calls them.
 TYPES = {
@@ -277,3 +280,35 @@ def test_code_is_short_and_wide(target, pruned):
         assert code.shared_bytes == 0
         assert code.shuffles == 0
         assert code.instructions <= 45 * plan.tile[1] // (32 * warps)
+
+
+@triton.jit
+def squared_relu_product(x, b, out, K, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rows, columns, inner = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    x += rows[:, None] * K + inner[None, :]
+    b += inner[:, None] * N + columns[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        active = tl.maximum(tl.load(x), 0.0)
+        values, meta = compress24(active * active)
+        acc = sparsity.sparse_dot(values, meta, tl.load(b), acc)
+        x += BK
+        b += BK * N
+    tl.store(out + rows[:, None] * BN + columns[None, :], acc)
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "instruction"),
+    [
+        ("cuda:80", "bf16", "HMMA.SP.16832.F32.BF16"),
+        ("cuda:120", "fp32", "HMMA.SP.16816.F32.TF32"),
+        ("cuda:90", "bf16", "HGMMA.SP.64x128x32.F32.BF16"),
+    ],
+)
+def test_activations_are_compressed_in_the_kernel_of_their_product(target, kind, instruction):
+    types = parse_signature(f"x=*{kind}:16, b=*{kind}:16, out=*fp32:16, K=i32:16, N=i32:16")
+    options = {"num_warps": 8, "num_stages": 3}
+    kernel = Specialization(squared_relu_product, types, {"BM": 128, "BN": 128, "BK": 64}, options)
+    code = stats(kernel.compile(target))
+    assert {name for name in code.histogram if "MMA" in name} == {instruction}
+    assert code.spills == 0
