@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
+import triton
+import triton.language as tl
 
+import tritonext_sparsity as sparsity
 from tritonext_sparsity import formats
 from tritonext_sparsity.elements import element
 from tritonext_sparsity.emulator import (
@@ -147,6 +151,55 @@ def test_a_block_is_loaded_as_the_docstring_says():
         block = memory[offsets].reshape(shape).transpose(axes).reshape(p * order.rows, q * order.columns)
         expected = meta[i * order.rows :, j * order.columns :][: p * order.rows, : q * order.columns]
         np.testing.assert_array_equal(block, expected)
+
+
+@triton.jit
+def gemm(
+    v,
+    m,
+    b,
+    c,
+    ldv,
+    ldb,
+    K,
+    TILES,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    P: tl.constexpr,
+    SIZE: tl.constexpr,
+    SHAPE: tl.constexpr,
+    AXES: tl.constexpr,
+):
+    """One tile of a product with prepacked metadata, TILES tiles of SIZE bytes along K."""
+    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
+    vs = v + rows[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
+    bs = b + tl.arange(0, BK)[:, None] * ldb + columns[None, :]
+    ms = m + tl.arange(0, P)[:, None] * (TILES * SIZE) + tl.arange(0, SIZE)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        meta = tl.reshape(tl.permute(tl.reshape(tl.load(ms), SHAPE), AXES), (BM, BK // 8))
+        acc = sparsity.sparse_dot(tl.load(vs), meta, tl.load(bs), acc)
+        vs += BK // 2
+        ms += SIZE
+        bs += BK * ldb
+    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
+
+
+@pytest.mark.parametrize("tiles", [1, 2, 4])
+@pytest.mark.parametrize(("target", "make"), [("cuda:90", formats.wgmma_orders), ("cuda:80", formats.mma_orders)])
+def test_prepacked_metadata_stays_in_its_lanes(compiled, target, make, tiles):
+    """Each lane reads its words as they are: no conversion of the layout, and no instruction that moves bytes."""
+    order = make("float16", tiles).meta
+    shape, axes = order.unpacking(64, 8 * tiles)
+    text = "v=*fp16:16, m=*u8:16, b=*fp16:16, c=*fp32:16, ldv=i32:16, ldb=i32:16, K=i32:16, TILES=i32"
+    constants = {"BM": 64, "BN": 64, "BK": 64 * tiles, "P": 64 // order.rows, "SIZE": order.size}
+    kernel = compiled(gemm, text, target, {"num_warps": 4}, **constants, SHAPE=shape, AXES=axes)
+    ttgir = kernel.asm["ttgir"]
+    assert "ttg.async_copy_global_to_local" in ttgir
+    assert not [line for line in ttgir.splitlines() if "ttg.convert_layout" in line and "xi8" in line]
+    assert not re.findall(r"\bprmt\.|ld\.shared\.(?:v\d\.)?[bu]8|\bshfl\.", kernel.asm["ptx"])
+    assert "wgmma.mma_async.sp" in kernel.asm["ptx"] or "mma.sp::ordered_metadata" in kernel.asm["ptx"]
 
 
 def test_orders_of_the_docstring():
