@@ -36,6 +36,8 @@ Pruning = Literal["magnitude", "transposable"]
 _SCALED = (torch.float8_e4m3fn, torch.float8_e5m2, torch.int8)
 _ACCEPTED = (torch.float16, torch.bfloat16, torch.float32, *_SCALED)
 _OUT = (torch.float16, torch.bfloat16, torch.float32)
+# Types whose dense products PyTorch computes for any number of tokens.
+_DENSE = (*_OUT, torch.float8_e4m3fn)
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,13 @@ class SparseWeight24(nn.Module):
         values: The kept elements [features, K/2], or [groups, features, K/2]; held, not copied.
         meta: Their positions, uint8 [features, K/8], of float32 [features, K/4].
         scale: Factors of the features, float32 [features], such as those of quantization to 8 bits.
-        keep_dense: Keep a dense copy too, so that products run dense where the advisor's table says it is faster.
+        keep_dense: Keep a dense copy too, so that products run dense unless the advisor's table says sparse is faster.
+            Of float16, bfloat16, float32 and e4m3.
         check: Read from the GPU whether all codes are legal, and wait for it. Without the check products of illegal
             codes are undefined.
 
     Raises:
-        OperandError: The tensors do not fit together.
+        OperandError: The tensors do not fit together, or there is no dense product to keep a copy for.
         FormatError: There is an illegal code.
     """
 
@@ -123,6 +126,10 @@ class SparseWeight24(nn.Module):
                 "scale does not fit to values",
                 expected=f"float32 {tuple(values.shape[:-1])}, a factor for each feature",
                 found=f"{scale.dtype} {tuple(scale.shape)}",
+            )
+        if keep_dense and values.dtype not in _DENSE:
+            raise OperandError(
+                "PyTorch has no dense product to choose", expected=", ".join(map(str, _DENSE)), found=values.dtype
             )
         self.keep_dense = keep_dense
         self.register_buffer("values", values.contiguous())
@@ -373,7 +380,8 @@ def _linear(
     kernels = [Kernel.PORTABLE]
     if packed is not None and advisor.hopper_takes(rows, values, flat):
         kernels.append(Kernel.HOPPER)
-    if dense is not None:
+    # PyTorch's product of 8-bit floats takes rows of 16 bytes.
+    if dense is not None and (dense.element_size() > 1 or (features % 16 == 0 and depth % 16 == 0)):
         kernels.append(Kernel.DENSE)
     kernel, tuned = Kernel.PORTABLE, None
     if len(kernels) > 1:

@@ -73,6 +73,7 @@ def test_what_does_not_fit_is_refused():
         (lambda: SparseWeight24(values, meta[:, :4]), "meta does not fit to values"),
         (lambda: SparseWeight24(values, meta.int()), "meta has the wrong type"),
         (lambda: SparseWeight24(values, meta, torch.ones(31)), "scale does not fit to values"),
+        (lambda: SparseWeight24(values.char(), meta, keep_dense=True), "PyTorch has no dense product to choose"),
         (lambda: SparseWeight24.from_dense(torch.zeros(8)), "weight is no matrix"),
         (lambda: SparseWeight24.from_dense(torch.zeros(8, 8), prune="some"), "prune is unknown"),
         (lambda: SparseWeight24.from_dense(torch.zeros(8, 8)), "weight is not on a GPU"),

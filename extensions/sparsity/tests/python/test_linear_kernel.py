@@ -154,6 +154,9 @@ def test_groups(run, ends):
         ("cuda:80", "i8", "IMMA.SP.16864.S8.S8"),
         ("cuda:120", "fp16", "HMMA.SP.16832.F32"),
         ("cuda:89", "fp8e4nv", "QMMA.SP.16864.F32.E4M3.E4M3"),
+        ("cuda:90", "bf16", "HGMMA.SP.64x{}x32.F32.BF16"),
+        ("cuda:90", "fp8e4nv", "QGMMA.SP.64x{}x64.F32.E4M3.E4M3"),
+        ("cuda:90", "i8", "IGMMA.SP.64x{}x64.S8.S8"),
     ],
 )
 @pytest.mark.parametrize("tokens", [16, 4096])
@@ -166,5 +169,5 @@ def test_code(target, kind, name, tokens):
     constants |= dict.fromkeys(("scale_x", "scale_w", "residual", "offsets"))
     options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
     code = stats(Specialization(portable.linear_kernel, parse_signature(types), constants, options).compile(target))
-    assert {mma for mma in code.histogram if "MMA" in mma} == {name}
+    assert {mma for mma in code.histogram if "MMA" in mma} == {name.format(config.block_m)}
     assert code.spills == 0
