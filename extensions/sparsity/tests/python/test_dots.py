@@ -1,10 +1,12 @@
 """Sparse products: the instruction of each kind on each target, the layouts of its operands, and what is refused."""
 
 import re
+import subprocess
 
 import pytest
 import triton
 import triton.language as tl
+from triton.backends.nvidia.compiler import get_ptxas
 
 sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
 
@@ -74,13 +76,17 @@ def signature(kind: str, out: str) -> str:
 @pytest.mark.parametrize(("target", "kind"), CASES)
 def test_instruction_of_each_kind(compiled, target, kind):
     dtype, out, arguments, instruction, count = (KINDS | FP8)[kind]
-    ptx = compiled(product, signature(dtype, out), target, M=32, N=32, **arguments).asm["ptx"]
+    kernel = compiled(product, signature(dtype, out), target, M=32, N=32, **arguments)
+    ptx = kernel.asm["ptx"]
     found = re.findall(r"mma\.sp::ordered_metadata\.sync\.aligned\.(\S+) [^;]*, (\d);", ptx)
     assert [name for name, _ in found] == [instruction] * count
     assert len(re.findall(r"mma[._]", ptx)) == count
     # Of 16 bits and more the second step along K takes the other half of the same metadata.
     selectors = {"0"} if dtype in ("i8", "fp8e4nv", "fp8e5") else {"0", "1"}
     assert {selector for _, selector in found} == selectors
+    # Each is one instruction of the machine, which multiplies the type itself.
+    opcode = {"i8": "IMMA", "fp8e4nv": "QMMA", "fp8e5": "QMMA"}.get(dtype, "HMMA")
+    assert re.findall(r"\b(\w+MMA\.\w+)\.", kernel.asm["sass"]) == [f"{opcode}.SP"] * count
 
 
 @pytest.mark.parametrize("target", ["cuda:89", "cuda:120"])
@@ -118,6 +124,46 @@ def test_loop_of_warp_groups_copies_while_it_multiplies(compiled):
     assert "isAsync" in loop
     assert re.findall(r"wgmma.wait_group.sync.aligned (\d)", kernel.asm["ptx"]) == ["0", "0"]
     assert kernel.asm["ptx"].count("wgmma.mma_async.sp") == 2 * 4
+
+
+@triton.jit
+def gemm_of_descriptors(v, m, b, c, ldm, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The same with values and b, transposed in memory, by descriptors."""
+    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
+    ms = m + rows[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        acc = sparsity.sparse_dot(v.load([0, k // 2]), tl.load(ms), b.load([0, k]).T, acc)
+        ms += BK // 8
+    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
+
+
+def test_loop_of_warp_groups_copies_by_descriptors(compiled):
+    text = "v=tensordesc<fp16[128,64]>, m=*u8:16, b=tensordesc<fp16[128,128]>, c=*fp32:16, ldm=i32, K=i32:16"
+    kernel = compiled(gemm_of_descriptors, text, "cuda:90", {"num_warps": 8, "num_stages": 3}, BM=128, BN=128, BK=128)
+    ttgir, ptx = kernel.asm["ttgir"], kernel.asm["ptx"]
+    loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
+    assert loop.count("ttng.async_tma_copy_global_to_local") == 2
+    assert "ttg.local_alloc" not in loop
+    # All warp groups have read a buffer before it is written again.
+    steps = re.findall(r"bar\.sync|cp\.async\.bulk\.tensor|wgmma\.mma_async|wgmma\.wait_group", ptx)
+    first = steps.index("wgmma.mma_async")
+    last = steps.index("wgmma.wait_group")
+    inside = steps[first:last]
+    assert inside.index("bar.sync") < inside.index("cp.async.bulk.tensor")
+
+
+@pytest.mark.parametrize("columns", [64, 128, 256])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_assembler_keeps_products_asynchronous(compiled, tmp_path, columns, warps):
+    options = {"num_warps": warps, "num_stages": 3}
+    ptx = compiled(gemm, PIPELINED, "cuda:90", options, BM=64 * warps // 4, BN=columns, BK=64).asm["ptx"]
+    (tmp_path / "kernel.ptx").write_text(ptx)
+    command = [get_ptxas(90).path, "-arch=sm_90a", "-v", "kernel.ptx", "-o", "kernel.cubin"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    # It warns, by C7510 and its kin, where it makes products wait for each other.
+    assert "C75" not in done.stderr, done.stderr
+    assert " 0 bytes spill stores" in done.stderr
 
 
 @triton.jit
