@@ -23,9 +23,11 @@ namespace tritonext::tlx {
 
 namespace {
 
-// PTX ISA, tcgen05.mma with .cta_group::2 and an accumulator of 256 rows: each block has half of
-// them, and N goes up in steps of 32.
-constexpr int64_t rowsPerBlock = 128, columnStep = 32, maxColumns = 256;
+// PTX ISA, tcgen05.mma with .cta_group::2: each block has half of 256 rows of an accumulator, and N
+// goes up in steps of 32. With half of 128 rows its right half of columns lies in the lanes from 64
+// on (data path layout B), as a buffer of 128 rows has it.
+constexpr int64_t lanes = 128, rowsPerBlock = 128, foldedRows = 64, columnStep = 32,
+                  maxColumns = 256;
 // Bits of an operand that one instruction consumes along K.
 constexpr int64_t bitsPerStep = 256;
 // Elements along K with one scale.
@@ -189,9 +191,9 @@ bool isInTensorMemory(ttg::MemDescType type) {
   return isa<ttng::TensorMemoryEncodingAttr>(type.getEncoding());
 }
 
-/// Returns the fields of an instruction descriptor that do not depend on the kind of the product
-/// (PTX ISA, instruction descriptor of tcgen05).
-uint32_t sizeField(ttg::MemDescType total) { return uint32_t(total.getShape()[1] / 8) << 17; }
+/// Returns the field of an instruction descriptor with the columns of the sum (PTX ISA, instruction
+/// descriptor of tcgen05); each block has half of those of `b`.
+uint32_t sizeField(ttg::MemDescType b) { return uint32_t(2 * b.getShape()[1] / 8) << 17; }
 
 /// The instructions of a product, one for each step along K, which one thread of the pair runs.
 class Instructions {
@@ -239,23 +241,27 @@ private:
   unsigned steps = 0;
 };
 
-/// Whether the sizes are those of a product of two blocks; elements of an operand along K may share
-/// one of its type.
-bool haveSizes(ttg::MemDescType a, ttg::MemDescType b, ttg::MemDescType d, int64_t inA = 1,
-               int64_t inB = 1) {
-  return a.getRank() == 2 && b.getRank() == 2 && d.getRank() == 2 &&
-         a.getShape()[0] == rowsPerBlock && d.getShape()[0] == rowsPerBlock &&
-         b.getShape()[0] * inB == a.getShape()[1] * inA && d.getShape()[1] == 2 * b.getShape()[1] &&
-         d.getShape()[1] % columnStep == 0 && d.getShape()[1] <= maxColumns;
+/// Whether the sizes are those of a product of two blocks with so many rows in each; elements of an
+/// operand along K may share one of its type.
+bool haveSizes(ttg::MemDescType a, ttg::MemDescType b, ttg::MemDescType d, int64_t rows,
+               int64_t inA = 1, int64_t inB = 1) {
+  if (a.getRank() != 2 || b.getRank() != 2 || d.getRank() != 2)
+    return false;
+  int64_t columns = 2 * b.getShape()[1];
+  return a.getShape()[0] == rows && b.getShape()[0] * inB == a.getShape()[1] * inA &&
+         d.getShape() == ArrayRef<int64_t>{lanes, rows * columns / lanes} &&
+         columns % columnStep == 0 && columns <= maxColumns;
 }
 
 LogicalResult lower(PairDotOp op) {
   auto a = cast<ttg::MemDescType>(op.getA().getType()),
        b = cast<ttg::MemDescType>(op.getB().getType()),
        d = cast<ttg::MemDescType>(op.getD().getType());
-  if (!haveSizes(a, b, d))
+  bool isFolded = haveSizes(a, b, d, foldedRows);
+  if (!isFolded && !haveSizes(a, b, d, rowsPerBlock))
     return op->emitError("expected operands of 128 x K and K x N / 2 for an accumulator of 128 x "
-                         "N, N a multiple of 32 up to 256, got ")
+                         "N, or of 64 x K for one of 128 x N / 2, N a multiple of 32 up to 256, "
+                         "got ")
            << a << ", " << b << " and " << d;
   std::optional<Operand> left = operandOf(a.getElementType()),
                          right = operandOf(b.getElementType());
@@ -265,7 +271,8 @@ LogicalResult lower(PairDotOp op) {
     return op->emitError("expected types that the tensor cores multiply, and whole steps of 256 "
                          "bits along K, got ")
            << a << ", " << b << " and " << d;
-  if ((!isInTensorMemory(a) && !swizzledLayout(a)) || !swizzledLayout(b) || !isInTensorMemory(d))
+  bool mayBeInTensorMemory = !isFolded && isInTensorMemory(a);
+  if ((!mayBeInTensorMemory && !swizzledLayout(a)) || !swizzledLayout(b) || !isInTensorMemory(d))
     return op->emitError("expected operands in a swizzled layout of shared memory, and an "
                          "accumulator in tensor memory, got ")
            << a << ", " << b << " and " << d;
@@ -283,8 +290,8 @@ LogicalResult lower(PairDotOp op) {
   // PTX ISA, instruction descriptor of tcgen05.
   uint32_t descriptor = *total << 4 | left->code << 7 | right->code << 10 |
                         uint32_t(rows && rows->isTransposed()) << 15 |
-                        uint32_t(columns.isTransposed()) << 16 | sizeField(d) |
-                        uint32_t(2 * rowsPerBlock / 16) << 24;
+                        uint32_t(columns.isTransposed()) << 16 | sizeField(b) |
+                        uint32_t(2 * a.getShape()[0] / 16) << 24;
   for (int64_t k = 0; k < a.getShape()[1]; k += step) {
     std::string first =
         rows ? instructions.add(rows->at(k), "l")
@@ -335,7 +342,7 @@ LogicalResult lower(PairDotScaledOp op) {
   // Two operands of 4 bits have instructions of their own, of twice as many elements.
   bool bothPacked = isA4 && isB4;
   int64_t step = bitsPerStep / (bothPacked ? 4 : 8), depth = a.getShape().back() * (isA4 ? 2 : 1);
-  if (!haveSizes(a, b, d, isA4 ? 2 : 1, isB4 ? 2 : 1) || depth % step)
+  if (!haveSizes(a, b, d, rowsPerBlock, isA4 ? 2 : 1, isB4 ? 2 : 1) || depth % step)
     return op->emitError("expected operands of 128 x K and K x N / 2 for an accumulator of 128 x "
                          "N, N a multiple of 32 up to 256 and K one of ")
            << step << ", got " << a << ", " << b << " and " << d;
@@ -371,7 +378,7 @@ LogicalResult lower(PairDotScaledOp op) {
       columns(builder, loc, op.getB(), /*depth=*/0);
   // PTX ISA, instruction descriptor of tcgen05 with block scaling; scales are e8m0.
   uint32_t descriptor = (bothPacked ? 1 : *left) << 7 | (bothPacked ? 1 : *right) << 10 |
-                        sizeField(d) | 1u << 23 | uint32_t(2 * rowsPerBlock / 128) << 27;
+                        sizeField(b) | 1u << 23 | uint32_t(2 * rowsPerBlock / 128) << 27;
   for (int64_t k = 0; k < depth; k += step) {
     // Which of the four scales in a column are those of the first elements.
     uint32_t first = k / scaleBlock % 4;

@@ -77,6 +77,8 @@ def async_dot(
             then has the shape (K, N / 2), N a multiple of 32, and their rows of ``acc``. The one of even rank starts
             the product, so it waits for the operands of both before, and its ``pred`` and ``use_acc`` count. The
             barriers of both are arrived at. What :func:`local_store` wrote needs :func:`fence_async_shared` before.
+            With 64 rows of ``A``, in shared memory, ``acc`` has the shape (128, N / 2): row ``r`` is the left half of
+            row ``r`` of the sum, and row ``64 + r`` its right half.
         force_async: Whether the call does not wait although it has no barriers. A product that writes registers never
             waits for itself where it can go on.
         input_precision: ``"tf32"`` for operands of 32-bit floats.

@@ -38,8 +38,10 @@ _FORMATS = {"e4m3": (tl.float8e4nv, tl.uint8), "e5m2": (tl.float8e5, tl.uint8), 
 _SCALES = (tl.uint8, tl.int8)
 _SCALED_ROWS = 128
 _SCALE_BLOCK = 32
-# PTX ISA, tcgen05.mma with .cta_group::2: each block has half of 256 rows, N goes up in steps of 32.
-_PAIR_ROWS = 128
+# PTX ISA, tcgen05.mma with .cta_group::2: N goes up in steps of 32. With half of 128 rows in each block, the right half
+# of an accumulator lies in the upper 64 lanes (data path layout B).
+_FOLDED_ROWS = 64
+_LANES = 128
 # What builds a product, and one with scales, of one block and of two.
 _SINGLE = ("create_tcgen05_mma", "create_tcgen05_mma_scaled")
 _PAIR = ("create_tlx_pair_dot", "create_tlx_pair_dot_scaled")
@@ -69,11 +71,12 @@ def product(
     total = require_buffer(name, "acc", acc, slots=False, storage=storage_kind.tmem).type
     _check_types(name, left.element_ty, right.element_ty, total)
     pair = choice(name, "two_ctas", two_ctas, (False, True))
-    columns = right.shape
+    columns, sums = right.shape, total.shape
     if pair:
-        _check_pair(name, left, right, total, semantic)
+        sums = _pair_sums(name, left, total)
+        _check_pair(name, left, right, sums, semantic)
         columns = [right.shape[0], 2 * right.shape[1]]
-    _check_sizes(name, left.shape, columns, total.shape, _K_BITS // left.element_ty.primitive_bitwidth, pair=pair)
+    _check_sizes(name, left.shape, columns, sums, _K_BITS // left.element_ty.primitive_bitwidth, pair=pair)
     for argument, kind, transposed in (("A", left, False), ("B", right, True)):
         _check_layout(name, argument, kind, transposed, kind.element_ty in _EITHER_MAJOR)
     if total.layout.col_stride != 32 // total.element_ty.primitive_bitwidth:
@@ -93,21 +96,45 @@ def product(
     return acc
 
 
+def _pair_sums(name: str, left: buffered_tensor_type, total: buffered_tensor_type) -> list[int]:
+    """Return the rows and columns of what each of two blocks adds up.
+
+    Raises:
+        UserError: The accumulator does not lie as the hardware has it.
+    """
+    if left.shape[:1] != [_FOLDED_ROWS]:
+        return list(total.shape)
+    if total.shape[:1] != [_LANES]:
+        raise refuse(
+            name,
+            "the sums of 64 rows in each of two blocks lie in two halves of the lanes",
+            "acc",
+            expected=f"({_LANES}, N / 2), whose rows from 64 on are the right half",
+            found=tuple(total.shape),
+            hint="put what is loaded together by .reshape(2, 64, N // 2).permute(1, 0, 2).reshape(64, N)",
+        )
+    if left.storage is not storage_kind.smem:
+        raise refuse(
+            name,
+            "products of 64 rows in each of two blocks read shared memory",
+            "A",
+            expected="a buffer in shared memory",
+            found=left,
+        )
+    return [_FOLDED_ROWS, 2 * total.shape[1]]
+
+
 def _check_pair(
-    name: str,
-    left: buffered_tensor_type,
-    right: buffered_tensor_type,
-    total: buffered_tensor_type,
-    semantic: Any,
+    name: str, left: buffered_tensor_type, right: buffered_tensor_type, sums: list[int], semantic: Any
 ) -> None:
     """Refuse operands that two blocks do not share as the hardware has it."""
     remote_blocks(name, semantic)
-    if len(right.shape) != 2 or len(total.shape) != 2 or 2 * right.shape[1] != total.shape[1]:
+    if len(right.shape) != 2 or len(sums) != 2 or 2 * right.shape[1] != sums[1]:
         raise refuse(
             name,
             "each block of a pair has half of the columns of B",
             "B",
-            expected=f"K x {total.shape[-1] // 2}, for an accumulator of {tuple(total.shape)}",
+            expected=f"K x {sums[-1] // 2}, for sums of {tuple(sums)}",
             found=tuple(right.shape),
         )
     for argument, kind in (("A", left), ("B", right)):
@@ -194,7 +221,7 @@ def _check_sizes(
         raise refuse(name, "the inner sizes differ", "B", expected=f"{k} x N", found=f"{other} x {n}")
     if total != [m, n]:
         raise refuse(name, "the accumulator has another shape", "acc", expected=(m, n), found=tuple(total))
-    rows = (_PAIR_ROWS,) if pair else _ROWS if scaled is None else (_SCALED_ROWS,)
+    rows = _ROWS if scaled is None else (_SCALED_ROWS,)
     if m not in rows:
         expected = " or ".join(map(str, rows))
         raise refuse(name, "the tensor cores have no such M", "A", expected=expected, found=m)
@@ -287,7 +314,7 @@ def async_dot_scaled(
     pair = choice(name, "two_ctas", two_ctas, (False, True))
     columns = right.shape
     if pair:
-        _check_pair(name, left, right, total, _semantic)
+        _check_pair(name, left, right, list(total.shape), _semantic)
         columns = [right.shape[0], 2 * right.shape[1]]
     formats = [
         choice(name, f"{letter}_format", value, tuple(_FORMATS)) for letter, value in (("A", A_format), ("B", B_format))

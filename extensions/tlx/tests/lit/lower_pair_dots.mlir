@@ -2,6 +2,7 @@
 // RUN: %opt %s --pass tlx-lower-pair-dots --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #wide = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#short = #ttg.nvmma_shared<{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 16}>
 #rows = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 16}>
 #columns = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 16}>
 #bar = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
@@ -49,6 +50,14 @@ tt.func public @packed(%a: !ttg.memdesc<128x32xf16, #packed, #tmem, mutable>, %b
 // CHECK: tcgen05.commit.cta_group::2
 tt.func public @commit(%bar: !ttg.memdesc<1xi64, #bar, #smem, mutable>, %pred: i1) {
   tlx.pair_commit %bar, %pred : !ttg.memdesc<1xi64, #bar, #smem, mutable>
+  tt.return
+}
+
+// 64 rows in each block are 128 in the descriptor, and their sums of 128 columns 64 columns of all lanes.
+// CHECK-LABEL: @folded
+// CHECK: @p tcgen05.mma.cta_group::2.kind::f16 [$1], $3, $4, 136380432, q;
+tt.func public @folded(%a: !ttg.memdesc<64x16xf16, #short, #smem, mutable>, %b: !ttg.memdesc<16x64xf16, #wide, #smem, mutable>, %d: !ttg.memdesc<128x64xf32, #copied, #tmem, mutable>, %use: i1, %pred: i1) {
+  tlx.pair_dot %a, %b, %d if %use, %pred : !ttg.memdesc<64x16xf16, #short, #smem, mutable> * !ttg.memdesc<16x64xf16, #wide, #smem, mutable> -> !ttg.memdesc<128x64xf32, #copied, #tmem, mutable>
   tt.return
 }
 

@@ -5,7 +5,7 @@
 #smem = #ttg.shared_memory
 #tmem = #ttng.tensor_memory
 tt.func @whole_columns(%a: !ttg.memdesc<128x64xf16, #rows, #smem, mutable>, %b: !ttg.memdesc<64x64xf16, #rows, #smem, mutable>, %d: !ttg.memdesc<128x64xf32, #acc, #tmem, mutable>, %c: i1) {
-  // expected-error @below {{expected operands of 128 x K and K x N / 2 for an accumulator of 128 x N, N a multiple of 32 up to 256, got }}
+  // expected-error @below {{expected operands of 128 x K and K x N / 2 for an accumulator of 128 x N, or of 64 x K for one of 128 x N / 2, N a multiple of 32 up to 256, got }}
   tlx.pair_dot %a, %b, %d if %c, %c : !ttg.memdesc<128x64xf16, #rows, #smem, mutable> * !ttg.memdesc<64x64xf16, #rows, #smem, mutable> -> !ttg.memdesc<128x64xf32, #acc, #tmem, mutable>
   tt.return
 }
@@ -101,5 +101,18 @@ tt.func @format(%a: !ttg.memdesc<128x128xi8, #rows, #smem, mutable>, %b: !ttg.me
 tt.func @padding(%a: !ttg.memdesc<128x64xi8, #rows, #smem, mutable>, %b: !ttg.memdesc<128x64xi8, #columns, #smem, mutable>, %d: !ttg.memdesc<128x128xf32, #acc, #tmem, mutable>, %sa: !ttg.memdesc<128x4xi8, #scales, #tmem, mutable>, %sb: !ttg.memdesc<128x4xi8, #scales, #tmem, mutable>, %c: i1) {
   // expected-error @below {{expected operands of e4m3, e5m2 or e2m1 in a swizzled layout of shared memory with K contiguous, those of 4 bits padded beside others, and an accumulator of f32 in tensor memory, got }}
   tlx.pair_dot_scaled %a scale %sa, %b scale %sb, %d lhs = e2m1 rhs = e4m3 if %c, %c : !ttg.memdesc<128x64xi8, #rows, #smem, mutable>, !ttg.memdesc<128x4xi8, #scales, #tmem, mutable> * !ttg.memdesc<128x64xi8, #columns, #smem, mutable>, !ttg.memdesc<128x4xi8, #scales, #tmem, mutable> -> !ttg.memdesc<128x128xf32, #acc, #tmem, mutable>
+  tt.return
+}
+
+// -----
+
+#columns = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#packed = #ttng.tensor_memory_encoding<blockM = 64, blockN = 64, colStride = 1>
+#acc = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
+#smem = #ttg.shared_memory
+#tmem = #ttng.tensor_memory
+tt.func @rows_in_tensor_memory(%a: !ttg.memdesc<64x64xf16, #packed, #tmem, mutable>, %b: !ttg.memdesc<64x64xf16, #columns, #smem, mutable>, %d: !ttg.memdesc<128x64xf32, #acc, #tmem, mutable>, %c: i1) {
+  // expected-error @below {{expected operands in a swizzled layout of shared memory, and an accumulator in tensor memory, got }}
+  tlx.pair_dot %a, %b, %d if %c, %c : !ttg.memdesc<64x64xf16, #packed, #tmem, mutable> * !ttg.memdesc<64x64xf16, #columns, #smem, mutable> -> !ttg.memdesc<128x64xf32, #acc, #tmem, mutable>
   tt.return
 }

@@ -35,20 +35,22 @@ def gemm(
     MEMORY: tl.constexpr,
     COMMIT: tl.constexpr,
     FAULT: tl.constexpr,
+    M: tl.constexpr,
 ):
-    """C = A @ B with 128 rows for each block; A or B lie with K behind where ROWS or COLUMNS do not say so."""
+    """C = A @ B with M rows for each block; A or B lie with K behind where ROWS or COLUMNS do not say so."""
     HALF: tl.constexpr = N // 2 if PAIR else N
+    FOLDED: tl.constexpr = PAIR and M == 64
     kind: tl.constexpr = tlx.dtype_of(a)
     rank = tlx.cluster_cta_rank()
-    a_tile = tlx.local_alloc((128, K) if ROWS else (K, 128), kind, 1)[0]
+    a_tile = tlx.local_alloc((M, K) if ROWS else (K, M), kind, 1)[0]
     b_tile = tlx.local_alloc((HALF, K) if COLUMNS else (K, HALF), kind, 1)[0]
-    acc = tlx.local_alloc((128, N), tl.float32, 1, tlx.storage_kind.tmem)[0]
+    acc = tlx.local_alloc((128, HALF) if FOLDED else (M, N), tl.float32, 1, tlx.storage_kind.tmem)[0]
     full = tlx.alloc_barriers(1)
     ready = tlx.alloc_barriers(1, 2)
     done = tlx.alloc_barriers(1)
-    row = tl.program_id(0) * 128
+    row = tl.program_id(0) * M
     for i in range(steps):
-        tlx.barrier_expect_bytes(full[0], (128 + HALF) * K * tlx.size_of(kind))
+        tlx.barrier_expect_bytes(full[0], (M + HALF) * K * tlx.size_of(kind))
         tlx.async_descriptor_load(a, a_tile, [row, i * K] if ROWS else [i * K, row], full[0])
         column = (rank % 2) * HALF
         tlx.async_descriptor_load(b, b_tile, [column, i * K] if COLUMNS else [i * K, column], full[0])
@@ -69,16 +71,30 @@ def gemm(
             tlx.async_dot(left, right, acc, use_acc=i > 0, mBarriers=[done[0]], two_ctas=PAIR)
         if FAULT != "done":
             tlx.barrier_wait(done[0], i & 1)
-    at = (row + tl.arange(0, 128))[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(c + at, tlx.local_load(acc))
+    at = (row + tl.arange(0, M))[:, None] * N + tl.arange(0, N)[None, :]
+    total = tlx.local_load(acc)
+    if FOLDED:
+        total = total.reshape(2, 64, HALF).permute(1, 0, 2).reshape(64, N)
+    tl.store(c + at, total)
 
 
-RIGHT = {"N": 128, "K": 64, "PAIR": True, "ROWS": True, "COLUMNS": False, "MEMORY": False, "COMMIT": False, "FAULT": ""}
+RIGHT = {
+    "N": 128,
+    "K": 64,
+    "PAIR": True,
+    "ROWS": True,
+    "COLUMNS": False,
+    "MEMORY": False,
+    "COMMIT": False,
+    "FAULT": "",
+    "M": 128,
+}
 
 
 def blocks(values):
     half = values["N"] // 2 if values["PAIR"] else values["N"]
-    a = (128, values["K"]) if values["ROWS"] else (values["K"], 128)
+    rows = values["M"]
+    a = (rows, values["K"]) if values["ROWS"] else (values["K"], rows)
     return a, ((half, values["K"]) if values["COLUMNS"] else (values["K"], half))
 
 
@@ -132,6 +148,9 @@ OPERANDS = [
     ("fp8e4nv", {"K": 128, "COLUMNS": True}),
     ("fp8e5", {"K": 64}),
     ("fp32", {"K": 64, "COLUMNS": True}),
+    ("fp16", {"M": 64}),
+    ("bf16", {"M": 64, "ROWS": False, "COLUMNS": True, "N": 256}),
+    ("fp8e4nv", {"M": 64, "K": 128, "COLUMNS": True, "N": 64}),
 ]
 
 
@@ -153,7 +172,8 @@ def test_operands_are_described_as_for_one_block(paired, kind, changes):
         assert steps[0] == steps[1]
     # PTX ISA, instruction descriptor: N / 8 from bit 17 on, M / 16 from bit 24 on.
     sizes = [(item[2] >> 17 & 63, item[2] >> 24 & 31) for item in (pair[0], one[0])]
-    assert sizes == [(columns // 8, 16), (columns // 16, 8)]
+    rows = changes.get("M", 128)
+    assert sizes == [(columns // 8, rows // 8), (columns // 16, rows // 16)]
     assert pair[0][2] & ((1 << 17) - 1) == one[0][2] & ((1 << 17) - 1)
 
 
@@ -171,6 +191,15 @@ def test_instructions_of_two_blocks(paired):
     assert order == sorted(order)
     # The other block may still use what this one would give back.
     assert ptx.index("tcgen05.wait::ld") < ptx.rindex("barrier.cluster.wait") < ptx.index("tcgen05.dealloc")
+
+
+def test_the_sums_of_64_rows_take_all_lanes(paired):
+    kernel = paired(M=64)
+    ptx, sass = kernel.asm["ptx"], kernel.asm["sass"]
+    assert sass.count("UTCHMMA.2CTA") == 4
+    # 64 columns of 32 bits, of which each of four warps reads its 32 lanes.
+    assert re.search(r"tcgen05\.alloc\.cta_group::2\S* \[[^]]*\], 64;", ptx)
+    assert set(re.findall(r"tcgen05\.ld\.sync\.aligned\.(\w+)\.", ptx)) == {"32x32b"}
 
 
 def test_a_commit_tells_both_blocks(paired):
@@ -210,7 +239,7 @@ def simulated(seed=0, clusters=2, steps=3, **changes):
     """Run the kernel in the simulator, and return its result and the right one."""
     values = RIGHT | changes
     random = np.random.default_rng()
-    rows, depth = clusters * 256, steps * values["K"]
+    rows, depth = clusters * 2 * values["M"], steps * values["K"]
     left = random.standard_normal((rows, depth)).astype(np.float16)
     right = random.standard_normal((depth, values["N"])).astype(np.float16)
     a = left if values["ROWS"] else np.ascontiguousarray(left.T)
@@ -222,7 +251,15 @@ def simulated(seed=0, clusters=2, steps=3, **changes):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"ROWS": False, "COLUMNS": True}, {"MEMORY": True, "N": 64}, {"COMMIT": True, "N": 256}]
+    "changes",
+    [
+        {},
+        {"ROWS": False, "COLUMNS": True},
+        {"MEMORY": True, "N": 64},
+        {"COMMIT": True, "N": 256},
+        {"M": 64},
+        {"M": 64, "N": 32, "COMMIT": True},
+    ],
 )
 def test_simulated_numbers(changes):
     found, right = simulated(**changes)
@@ -271,11 +308,14 @@ def test_stores_are_fenced():
 
 @triton.jit
 def wrong(c, CASE: tl.constexpr):
-    rows: tl.constexpr = 64 if CASE == "rows" else 128
+    rows: tl.constexpr = 64 if CASE == "rows" or CASE == "memory" else 128
     a_tile = tlx.local_alloc((rows, 64), tl.float16, 1)[0]
     b_tile = tlx.local_alloc((64, 128 if CASE == "whole" else 64), tl.float16, 1)[0]
-    acc = tlx.local_alloc((rows, 128), tl.float32, 1, tlx.storage_kind.tmem)[0]
+    lanes: tl.constexpr = 128 if CASE == "memory" else rows
+    acc = tlx.local_alloc((lanes, 128 * rows // lanes), tl.float32, 1, tlx.storage_kind.tmem)[0]
     done = tlx.alloc_barriers(1)
+    if CASE == "memory":
+        a_tile = tlx.local_alloc((rows, 64), tl.float16, 1, tlx.storage_kind.tmem)[0]
     if CASE == "waits itself":
         tlx.async_dot(a_tile, b_tile, acc, two_ctas=True)
     elif CASE == "commit":
@@ -292,7 +332,11 @@ def wrong(c, CASE: tl.constexpr):
 @pytest.mark.parametrize(
     ("case", "text"),
     [
-        ("rows", "the tensor cores have no such M\n  where: tlx.async_dot, argument A\n  expected: 128"),
+        (
+            "rows",
+            "argument acc\n  expected: (128, N / 2), whose rows from 64 on are the right half\n  found: (64, 128)",
+        ),
+        ("memory", "products of 64 rows in each of two blocks read shared memory\n  where: tlx.async_dot, argument A"),
         ("whole", "each block of a pair has half of the columns of B\n  where: tlx.async_dot, argument B"),
         ("waits itself", "the other block cannot be told when a product that this one waits for is over"),
     ],

@@ -282,13 +282,17 @@ class Blackwell:
     def _sum(a: np.ndarray, b: np.ndarray, total: Buffer, add: bool) -> np.ndarray:
         kind = np.int32 if total.dtype.is_int() else np.float32
         result = np.matmul(a.astype(kind), b.astype(kind))
+        if result.shape != total.sizes:
+            result = np.concatenate(np.split(result, 2, 1))
         return (result + total.fetch() if add else result).astype(numpy_dtype(total.dtype))
 
     def _dot_in_tensor_memory(self, A, B, acc, use_acc, pred, mBarriers, two_ctas, force_async):
         name = "async_dot"
         sizes = self._slot(name, A).sizes, self._slot(name, B).sizes, self._slot(name, acc).sizes
-        blocks = 2 if two_ctas else 1
-        if sizes[0][1] != sizes[1][0] or sizes[2] != (sizes[0][0], blocks * sizes[1][1]):
+        rows, columns = sizes[0][0], (2 if two_ctas else 1) * sizes[1][1]
+        # PTX ISA, data path layout B: the right half of 64 rows of two blocks lies in the upper lanes.
+        total = (2 * rows, columns // 2) if two_ctas and rows == 64 else (rows, columns)
+        if sizes[0][1] != sizes[1][0] or sizes[2] != total:
             raise self._refuse("the sizes of tlx.async_dot do not fit", found=" and ".join(map(str, sizes)))
 
         def decode(left: Buffer, right: list[Buffer], _: list[Buffer]) -> tuple[np.ndarray, np.ndarray]:
