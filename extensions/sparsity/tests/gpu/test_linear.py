@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random as random_numbers
 
 import pytest
 
@@ -77,6 +78,29 @@ def test_types_and_sizes(dtype):
         close(sparse_linear(x, w), reference(x, w))
         w.packed = None
         close(sparse_linear(x, w), reference(x, w))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn], ids=str)
+def test_random_cases(dtype):
+    """A hundred of each type: odd sizes, tails in all dimensions, any factors, both kernels."""
+    if dtype in FP8 and not has_fp8():
+        pytest.skip("the GPU has no sparse products of 8-bit floats")
+    chance = random_numbers.Random(0)
+    torch.manual_seed(5)
+    for _ in range(100):
+        tokens, features = (chance.choice((chance.randint(1, 40), chance.randint(1, 600))) for _ in range(2))
+        depth = 8 * chance.choice((chance.randint(1, 30), chance.randint(1, 150)))
+        activation = chance.choice(ACTIVATIONS)
+        scale_w = torch.rand(features, device=DEVICE) / depth**0.5 if chance.random() < 0.5 else None
+        w = SparseWeight24.from_dense(random(features, depth, dtype=dtype), prune="magnitude", scale=scale_w)
+        if chance.random() < 0.5:
+            w.packed = None
+        x = random(tokens, depth, dtype=dtype)
+        bias = random(features) if chance.random() < 0.5 else None
+        scale = torch.rand(tokens, device=DEVICE) if chance.random() < 0.5 else None
+        residual = random(tokens, features) if chance.random() < 0.5 else None
+        result = sparse_linear(x, w, bias, scale, activation, residual, out_dtype=torch.bfloat16)
+        close(result, reference(x, w, bias, scale, activation, residual))
 
 
 @pytest.mark.parametrize("keep_dense", [False, True])

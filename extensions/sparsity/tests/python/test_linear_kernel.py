@@ -121,6 +121,19 @@ def test_tails_and_factors(run):
         assert np.allclose(results[3], expected(*case), rtol=2e-3, atol=2e-3), case[-1]
 
 
+def test_random_cases(run):
+    rng = np.random.default_rng(7)
+    names = np.array(("scale_x", "scale_w", "bias", "residual"))
+    cases = []
+    for _ in range(40):
+        tokens, features, depth = rng.integers(1, 50), rng.integers(1, 80), 8 * rng.integers(1, 20)
+        weight, x = sparse(rng, features, depth), rng.standard_normal((tokens, depth)).astype(np.float16)
+        form = factors(rng, (tokens,), weight, names[rng.random(4) < 0.5])
+        cases.append((x, weight, form, str(rng.choice(portable.ACTIVATIONS))))
+    for case, results in zip(cases, run([job(*case) for case in cases]), strict=True):
+        assert np.allclose(results[3], expected(*case), rtol=2e-3, atol=4e-3), case[0].shape
+
+
 def test_batches(run):
     rng = np.random.default_rng(1)
     weight, x = sparse(rng, 3, 40, 48), rng.standard_normal((3, 21, 48)).astype(np.float16)
