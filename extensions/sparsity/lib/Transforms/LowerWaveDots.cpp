@@ -1,13 +1,12 @@
 #include "tritonext_sparsity/IR/Layouts.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
+#include "tritonext_sparsity/Transforms/Registers.h"
 
 #include "triton/Dialect/Triton/IR/Dialect.h"
-#include "triton/Tools/LinearLayout.h"
 
 #define DEBUG_TYPE "sparsity-lower-wave-dots"
 
 using namespace mlir;
-using mlir::triton::LinearLayout;
 namespace ttg = mlir::triton::gpu;
 
 namespace tritonext::sparsity {
@@ -16,52 +15,6 @@ namespace tritonext::sparsity {
 #include "tritonext_sparsity/Transforms/Passes.h.inc"
 
 namespace {
-
-/// The first row and column of what each register of the first thread holds. Another thread has
-/// what lies as far away in each of its registers.
-class Places {
-public:
-  explicit Places(RankedTensorType type) {
-    MLIRContext *context = type.getContext();
-    auto name = [&](StringRef text) { return StringAttr::get(context, text); };
-    LinearLayout layout = ttg::toLinearLayout(type);
-    for (int32_t i = 0, end = int32_t(ttg::getTotalElemsPerThread(type)); i < end; ++i) {
-      auto place = layout.apply(
-          {{name("register"), i}, {name("lane"), 0}, {name("warp"), 0}, {name("block"), 0}});
-      all.push_back({place[0].second, place[1].second});
-      registers.try_emplace(all.back(), i);
-    }
-  }
-
-  int64_t at(int64_t row, int64_t column) const { return registers.at({row, column}); }
-
-  std::vector<std::pair<int64_t, int64_t>> all;
-
-private:
-  std::map<std::pair<int64_t, int64_t>, int64_t> registers;
-};
-
-/// The registers of a tensor behind the conversion to LLVM.
-struct Registers {
-  Registers(OpBuilder &builder, TypedValue<RankedTensorType> tensor) : places(tensor.getType()) {
-    Type element = tensor.getType().getElementType();
-    if (isFp8(element))
-      element = builder.getI8Type();
-    SmallVector<Type> fields(places.all.size(), element);
-    auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
-    Value all =
-        UnrealizedConversionCastOp::create(builder, tensor.getLoc(), type, ValueRange(tensor))
-            .getResult(0);
-    for (int64_t i = 0, end = int64_t(fields.size()); i < end; ++i)
-      values.push_back(
-          LLVM::ExtractValueOp::create(builder, tensor.getLoc(), all, ArrayRef<int64_t>{i}));
-  }
-
-  Value at(int64_t row, int64_t column) const { return values[places.at(row, column)]; }
-
-  Places places;
-  SmallVector<Value> values;
-};
 
 /// Returns the name of a type of operands in intrinsics.
 StringRef nameOf(Type type) {
@@ -85,7 +38,7 @@ public:
 
   void run() {
     std::set<int64_t> rows, columns;
-    for (auto [row, column] : acc.places.all) {
+    for (auto [row, column] : acc.places()) {
       rows.insert(row & ~15);
       columns.insert(column & ~15);
     }
@@ -101,15 +54,11 @@ public:
         for (int64_t column : columns)
           multiply(row, column, i, first, where, int32_t(i % stepsPerIndex));
       }
-    Value result = LLVM::UndefOp::create(builder, loc, structOfSums());
-    for (auto [number, place] : llvm::enumerate(acc.places.all))
-      result = LLVM::InsertValueOp::create(builder, loc, result, acc.at(place.first, place.second),
-                                           ArrayRef<int64_t>{int64_t(number)});
     // The stock analysis of axes takes the rank of a cast from what is cast, here a struct, and
     // fails where a loop carries the result. It knows nothing of bitcasts, which cost nothing.
     RankedTensorType type = dot.getAcc().getType();
     Type other = total.isF32() ? Type(builder.getI32Type()) : Type(builder.getF32Type());
-    Value tensor = UnrealizedConversionCastOp::create(builder, loc, type, result).getResult(0);
+    Value tensor = acc.pack(builder, loc);
     for (Type element : {other, total})
       tensor = triton::BitcastOp::create(builder, loc, type.clone(element), tensor);
     dot.replaceAllUsesWith(tensor);
@@ -121,23 +70,10 @@ private:
     return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), number);
   }
 
-  Value vectorOf(ArrayRef<Value> elements) {
-    auto type = VectorType::get(int64_t(elements.size()), elements[0].getType());
-    Value vector = LLVM::UndefOp::create(builder, loc, type);
-    for (auto [i, element] : llvm::enumerate(elements))
-      vector = LLVM::InsertElementOp::create(builder, loc, vector, element, constant(int32_t(i)));
-    return vector;
-  }
-
-  Type structOfSums() {
-    return LLVM::LLVMStructType::getLiteral(builder.getContext(),
-                                            SmallVector<Type>(acc.values.size(), total));
-  }
-
   /// Returns elements as the intrinsic takes them: bytes in words, and bf16 as words of 16 bits
   /// where the instruction is as old as that.
   Value operand(ArrayRef<Value> elements, Type type) {
-    Value vector = vectorOf(elements);
+    Value vector = vectorOf(builder, loc, elements);
     int64_t number = int64_t(elements.size());
     if (type.getIntOrFloatBitWidth() == 8)
       return LLVM::BitcastOp::create(builder, loc,
@@ -158,7 +94,8 @@ private:
             first + i < k / step
                 ? meta.at(row, (first + i) * step / 8 + byte)
                 : LLVM::ConstantOp::create(builder, loc, builder.getI8Type(), 0).getResult());
-    return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), vectorOf(bytes));
+    return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(),
+                                   vectorOf(builder, loc, bytes));
   }
 
   void multiply(int64_t row, int64_t column, int64_t number, Value first, Value where,
@@ -179,11 +116,11 @@ private:
       name += ("." + nameOf(right)).str();
     Value result = LLVM::CallIntrinsicOp::create(
                        builder, loc, VectorType::get(4, total), builder.getStringAttr(name),
-                       ValueRange{first, operand(elements, right), vectorOf(sums), where,
-                                  constant(0), constant(abid)})
+                       ValueRange{first, operand(elements, right), vectorOf(builder, loc, sums),
+                                  where, constant(0), constant(abid)})
                        .getResult(0);
     for (int64_t i = 0; i < 4; ++i)
-      acc.values[acc.places.at(row + i, column)] =
+      acc.at(row + i, column) =
           LLVM::ExtractElementOp::create(builder, loc, result, constant(int32_t(i)));
   }
 

@@ -1,0 +1,52 @@
+//===- Registers.h - Registers of tensors by what they hold -----*- C++ -*-===//
+//
+// Products are lowered before stock converts tensors to LLVM, in terms of the structs of registers
+// that these will be.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TRITONEXT_SPARSITY_TRANSFORMS_REGISTERS_H
+#define TRITONEXT_SPARSITY_TRANSFORMS_REGISTERS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <map>
+
+namespace tritonext::sparsity {
+
+/// The registers of a tensor, by the row and the column of what they hold in the first thread.
+/// Another thread has what lies as far away in each of its registers. Where several hold the same
+/// element, they are one.
+class Registers {
+public:
+  using Place = std::pair<int64_t, int64_t>;
+
+  /// Reads the registers of `tensor` at the insertion point of `builder`.
+  Registers(mlir::OpBuilder &builder, mlir::TypedValue<mlir::RankedTensorType> tensor);
+
+  /// Where each register stands.
+  llvm::ArrayRef<Place> places() const { return all; }
+
+  mlir::Value &at(int64_t row, int64_t column) { return values[registers.at({row, column})]; }
+
+  /// Returns the registers at places as one value of 32 bits.
+  mlir::Value word(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Place> where);
+
+  /// Returns a tensor of the type of the first that has these registers.
+  mlir::Value pack(mlir::OpBuilder &builder, mlir::Location loc);
+
+private:
+  mlir::RankedTensorType type;
+  std::vector<Place> all;
+  std::map<Place, int64_t> registers;
+  llvm::SmallVector<mlir::Value> values;
+};
+
+/// Returns a vector of values.
+mlir::Value vectorOf(mlir::OpBuilder &builder, mlir::Location loc,
+                     llvm::ArrayRef<mlir::Value> elements);
+
+} // namespace tritonext::sparsity
+
+#endif // TRITONEXT_SPARSITY_TRANSFORMS_REGISTERS_H
