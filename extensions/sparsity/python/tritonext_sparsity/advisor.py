@@ -35,9 +35,19 @@ _MARGIN = 0.02
 _REACH = 4.0
 # Tensor cores multiply floats of one width at one rate.
 _ALIKE = {"float16": "bfloat16", "float8_e5m2": "float8_e4m3fn"}
-# Compute capabilities with sparse tensor cores that the extension compiles for, and those that multiply 8-bit floats.
-_CAPABILITIES = ((8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
-_FP8_CAPABILITIES = ((8, 9), (9, 0), (12, 0))
+# GPUs whose sparse products of an element type the extension compiles.
+_CUDA = ("cuda:80", "cuda:86", "cuda:89", "cuda:90", "cuda:100", "cuda:120")
+_HIP = ("hip:gfx942", "hip:gfx950")
+_TARGETS = {
+    "float16": (*_CUDA, *_HIP),
+    "bfloat16": (*_CUDA, *_HIP),
+    "float32": _CUDA,
+    "int8": (*_CUDA, *_HIP),
+    "float8_e4m3fn": ("cuda:89", "cuda:90", "cuda:120", "hip:gfx950"),
+    "float8_e5m2": ("cuda:89", "cuda:90", "cuda:120", "hip:gfx950"),
+    "float8_e4m3fnuz": ("hip:gfx942",),
+    "float8_e5m2fnuz": ("hip:gfx942",),
+}
 
 
 class Kernel(enum.Enum):
@@ -234,10 +244,21 @@ def choose(
 
 
 @functools.cache
-def _capability(index: int) -> tuple[int, int]:
+def _target(index: int) -> str:
+    """Return the target that kernels of a device are compiled for."""
     import torch
 
-    return torch.cuda.get_device_capability(index)
+    if torch.version.hip is not None:
+        return "hip:" + torch.cuda.get_device_properties(index).gcnArchName.partition(":")[0]
+    major, minor = torch.cuda.get_device_capability(index)
+    return f"cuda:{10 * major + minor}"
+
+
+def target_of(device: torch.device) -> str:
+    """Return the target of a GPU, such as ``cuda:90``."""
+    import torch
+
+    return _target(torch.cuda.current_device() if device.index is None else device.index)
 
 
 def check_device(device: torch.device, dtype: torch.dtype) -> None:
@@ -246,21 +267,12 @@ def check_device(device: torch.device, dtype: torch.dtype) -> None:
     Raises:
         OperandError: It has none.
     """
-    import torch
-
     if device.type != "cuda":
         raise OperandError("the weight is not on a GPU", expected="a device of type cuda", found=device)
-    name = torch.cuda.get_device_name(device)
-    if torch.version.hip is not None:
-        raise OperandError("the GPU is not supported", expected="a GPU of NVIDIA", found=name)
-    capability = _capability(torch.cuda.current_device() if device.index is None else device.index)
-    fp8 = dtype in (torch.float8_e4m3fn, torch.float8_e5m2)
-    supported = _FP8_CAPABILITIES if fp8 else _CAPABILITIES
-    if capability not in supported:
+    target, supported = target_of(device), _TARGETS[str(dtype).removeprefix("torch.")]
+    if target not in supported:
         raise OperandError(
-            f"the GPU has no sparse products of {dtype}",
-            expected="compute capability " + ", ".join(f"{major}.{minor}" for major, minor in supported),
-            found=f"{name}, {capability[0]}.{capability[1]}",
+            f"the GPU has no sparse products of {dtype}", expected=", ".join(supported), found=f"{device}, {target}"
         )
 
 
@@ -268,9 +280,7 @@ def has_packed_kernel(device: torch.device, dtype: torch.dtype) -> bool:
     """Return whether the GPU has a kernel that reads metadata in the order of its registers."""
     import torch
 
-    if torch.version.hip is not None or dtype in (torch.float32, torch.int8):
-        return False
-    return _capability(torch.cuda.current_device() if device.index is None else device.index) == (9, 0)
+    return dtype not in (torch.float32, torch.int8) and target_of(device) == "cuda:90"
 
 
 def hopper_takes(x: torch.Tensor, values: torch.Tensor, out: torch.Tensor) -> bool:

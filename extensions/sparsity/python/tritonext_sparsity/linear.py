@@ -33,7 +33,9 @@ __all__ = [
 ]
 
 Pruning = Literal["magnitude", "transposable"]
-_SCALED = (torch.float8_e4m3fn, torch.float8_e5m2, torch.int8)
+_FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+_FNUZ = (torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
+_SCALED = (*_FP8, *_FNUZ, torch.int8)
 _ACCEPTED = (torch.float16, torch.bfloat16, torch.float32, *_SCALED)
 _OUT = (torch.float16, torch.bfloat16, torch.float32)
 # Types whose dense products PyTorch computes for any number of tokens.
@@ -295,7 +297,7 @@ def _check(
         raise OperandError(
             "x has a type without sparse products", expected=", ".join(map(str, _ACCEPTED)), found=x.dtype
         )
-    mixed = {x.dtype, values.dtype} == {torch.float8_e4m3fn, torch.float8_e5m2}
+    mixed = any(x.dtype in pair and values.dtype in pair for pair in (_FP8, _FNUZ))
     if x.dtype != values.dtype and not mixed:
         raise OperandError("x has another type than the weight", expected=values.dtype, found=x.dtype)
     if x.dim() < 1 or x.shape[-1] != 2 * values.shape[-1]:

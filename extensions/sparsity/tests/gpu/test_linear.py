@@ -318,6 +318,7 @@ def test_what_does_not_fit_is_refused():
 
 def test_unsupported_gpu(monkeypatch):
     w = SparseWeight24.from_dense(random(32, 64), prune="magnitude")
-    monkeypatch.setattr(advisor, "_capability", lambda index: (7, 5))
-    with pytest.raises(OperandError, match=r"the GPU has no sparse products of torch.float16\n  expected: compute"):
+    monkeypatch.setattr(advisor, "_target", lambda index: "cuda:75")
+    match = r"the GPU has no sparse products of torch.float16\n  expected: cuda:80, .*\n  found: cuda:0, cuda:75"
+    with pytest.raises(OperandError, match=match):
         sparse_linear(random(4, 64), w)

@@ -159,12 +159,16 @@ class Config:
     num_stages: int
 
 
-def choose(tokens: int, bits: int) -> Config:
-    """Return a tile for so many tokens of elements of ``bits``; few tokens take flat ones."""
+def choose(tokens: int, bits: int, backend: str = "cuda") -> Config:
+    """Return a tile for so many tokens of elements of ``bits``; few tokens take flat ones.
+
+    A multiprocessor of AMD has 64 KiB of shared memory, enough for two stages.
+    """
     depth = {8: 128, 16: 64, 32: 32}[bits]
+    stages = 4 if backend == "cuda" else 2
     if tokens <= 64:
-        return Config(max(16, triton.next_power_of_2(tokens)), 64, 2 * depth, 4, 4)
-    return Config(128, 128, depth, 4 if tokens <= 512 else 8, 4)
+        return Config(max(16, triton.next_power_of_2(tokens)), 64, 2 * depth, 4, stages)
+    return Config(128, 128, depth, 4 if tokens <= 512 else 8, stages)
 
 
 def sparse_linear_portable(
@@ -203,8 +207,10 @@ def sparse_linear_portable(
     features = values.shape[-2]
     groups = values.shape[0] if values.dim() == 3 else 1
     if config is None:
+        import torch
+
         per_group = tokens if offsets is None else -(-tokens // groups)
-        config = choose(per_group, 8 * x.element_size())
+        config = choose(per_group, 8 * x.element_size(), "cuda" if torch.version.hip is None else "hip")
     tiles_m = -(-tokens // config.block_m) + (groups if offsets is not None else 0)
     grid = (tiles_m * -(-features // config.block_n), groups if x.dim() == 3 else 1)
     linear_kernel[grid](
