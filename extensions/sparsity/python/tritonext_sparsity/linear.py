@@ -85,7 +85,7 @@ class SparseWeight24(nn.Module):
     weight comes to it.
 
     Args:
-        values: The kept elements [features, K/2], or [groups, features, K/2]; held, not copied.
+        values: The kept elements [features, K/2], or [groups, features, K/2]; held, and copied only to close gaps.
         meta: Their positions, uint8 [features, K/8], of float32 [features, K/4].
         scale: Factors of the features, float32 [features], such as those of quantization to 8 bits.
         keep_dense: Keep a dense copy too, so that products run dense unless the advisor's table says sparse is faster.
