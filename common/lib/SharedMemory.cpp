@@ -21,6 +21,23 @@ StringAttr dimension(MLIRContext *context, unsigned index) {
 
 namespace tritonext {
 
+SideEffects::Resource *sharedMemoryResource(ttg::MemDescType type) {
+  static SideEffects::Resource *resource = [&] {
+    OpBuilder builder(type.getContext());
+    auto mutableType =
+        ttg::MemDescType::get(type.getShape(), type.getElementType(), type.getEncoding(),
+                              type.getMemorySpace(), /*mutableMemory=*/true);
+    Operation *alloc =
+        ttg::LocalAllocOp::create(builder, builder.getUnknownLoc(), mutableType, Value());
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    cast<MemoryEffectOpInterface>(alloc).getEffects(effects);
+    SideEffects::Resource *found = effects.front().getResource();
+    alloc->erase();
+    return found;
+  }();
+  return resource;
+}
+
 SharedView viewOf(OpBuilder &builder, Location loc, Value view) {
   int64_t rank = cast<ttg::MemDescType>(view.getType()).getRank();
   SmallVector<Type> fields(rank + 1, builder.getI32Type());

@@ -9,10 +9,16 @@
 #define TRITONEXT_SHAREDMEMORY_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Tools/LinearLayout.h"
 
 namespace tritonext {
+
+/// Returns the resource that effects on shared memory name for stock passes to see them:
+/// libtriton's, which it compares by address. `SharedMemory::get()` in an extension is another
+/// instance.
+mlir::SideEffects::Resource *sharedMemoryResource(mlir::triton::gpu::MemDescType type);
 
 /// The place of a view in shared memory: a pointer to what it is part of, and at which element of
 /// that it begins.

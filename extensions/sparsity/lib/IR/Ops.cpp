@@ -1,3 +1,4 @@
+#include "tritonext/SharedMemory.h"
 #include "tritonext_sparsity/IR/Dialect.h"
 #include "tritonext_sparsity/IR/Layouts.h"
 
@@ -148,9 +149,15 @@ LogicalResult WarpGroupDotOp::verify() {
 
 void WarpGroupDotOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  // Stock places barriers and fences by the kind of an effect, and overlooks one without.
+  auto kind = ttg::SharedKindAttr::get(getContext(), ttg::SharedKind::Async);
+  auto read = [&](OpOperand &operand) {
+    effects.emplace_back(MemoryEffects::Read::get(), &operand, kind,
+                         sharedMemoryResource(getB().getType()));
+  };
   if (isa<ttg::MemDescType>(getValues().getType()))
-    effects.emplace_back(MemoryEffects::Read::get(), &getValuesMutable(), ttg::SharedMemory::get());
-  effects.emplace_back(MemoryEffects::Read::get(), &getBMutable(), ttg::SharedMemory::get());
+    read(getValuesMutable());
+  read(getBMutable());
 }
 
 } // namespace tritonext::sparsity

@@ -271,8 +271,8 @@ public:
     steps = b.getShape()[0] / step;
   }
 
+  LogicalResult check();
   /// `wait` is the op that covers an asynchronous product.
-  LogicalResult check(Operation *wait);
   void lower(Operation *wait);
 
 private:
@@ -295,7 +295,7 @@ private:
   SmallVector<Value> registers, metadata;
 };
 
-LogicalResult Product::check(Operation *wait) {
+LogicalResult Product::check() {
   Type element = values.getElementType();
   if (!isInstructionWidth(columns, b.getElementType()))
     return op->emitError("expected a layout of the accumulator with columns that an instruction "
@@ -314,9 +314,6 @@ LogicalResult Product::check(Operation *wait) {
   auto memory = dyn_cast<ttg::MemDescType>(op.getValues().getType());
   if ((memory && failed(isRead(memory, 1))) || failed(isRead(b, 0)))
     return failure();
-  if (op.getIsAsync() && !wait)
-    return op->emitError("expected a wait for the product in the same block, because its metadata "
-                         "stays in registers until then, got none");
   if (op.getIsAsync() && op.getMaxNumImpreciseAcc() && op.getMaxNumImpreciseAcc() < steps * step &&
       isFp8(element) && acc.getElementType().isF32())
     return op->emitError("expected a product that is waited for where partial sums are added, got "
@@ -463,17 +460,45 @@ Operation *coveringWait(WarpGroupDotOp dot) {
   return nullptr;
 }
 
+/// Builds such a wait where the block ends.
+Operation *waitAtEnd(WarpGroupDotOp dot) {
+  Block *block = dot->getBlock();
+  Value latest = dot.getD();
+  for (Operation *next = dot->getNextNode(); next; next = next->getNextNode()) {
+    if (auto other = dyn_cast<WarpGroupDotOp>(next); other && other.getAcc() == latest)
+      latest = other.getD();
+    else if (auto wait = dyn_cast<ttng::WarpGroupDotWaitOp>(next))
+      for (auto [input, output] : llvm::zip_equal(wait.getInputs(), wait.getOutputs()))
+        if (input == latest)
+          latest = output;
+  }
+  OpBuilder builder(block->getTerminator());
+  auto wait = ttng::WarpGroupDotWaitOp::create(builder, dot.getLoc(), ValueRange{latest},
+                                               /*pendings=*/0);
+  latest.replaceUsesWithIf(wait.getResult(0), [&](OpOperand &use) {
+    return use.getOwner() == block->getTerminator() || use.getOwner()->getBlock() != block;
+  });
+  emitRemark(RemarkKind::Missed, dot, DEBUG_TYPE,
+             "waited for the product at the end of the block: its metadata stays in registers, and "
+             "the assembler keeps none for it beyond");
+  return wait;
+}
+
 class LowerWarpGroupDotsPass : public impl::LowerWarpGroupDotsPassBase<LowerWarpGroupDotsPass> {
 public:
   void runOnOperation() override {
     SmallVector<WarpGroupDotOp> dots;
     getOperation()->walk([&](WarpGroupDotOp dot) { dots.push_back(dot); });
     // Found while all products are still there to be counted.
-    SmallVector<Operation *> waits = llvm::map_to_vector(dots, coveringWait);
+    SmallVector<Operation *> waits;
+    for (WarpGroupDotOp dot : dots) {
+      Operation *wait = dot.getIsAsync() ? coveringWait(dot) : nullptr;
+      waits.push_back(dot.getIsAsync() && !wait ? waitAtEnd(dot) : wait);
+    }
     for (auto [dot, wait] : llvm::zip_equal(dots, waits)) {
       OpBuilder builder(dot);
       Product product(dot, builder);
-      if (failed(product.check(wait)))
+      if (failed(product.check()))
         return signalPassFailure();
       emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE, "lowered to sparse warp-group MMA");
       product.lower(wait);

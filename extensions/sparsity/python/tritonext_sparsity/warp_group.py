@@ -78,8 +78,8 @@ def async_sparse_dot(
 ) -> Any:
     """Start ``expand(values, meta) @ b + acc`` on the tensor cores of a Hopper GPU.
 
-    What is asynchronous goes on until a ``warpgroup_mma_wait`` covers it. That has to stand in the same block, with no
-    loop or branch between: until then the instructions read the metadata, and values that are a tensor, in registers.
+    What is asynchronous goes on until a ``warpgroup_mma_wait`` covers it, and not beyond the loop's round or the branch
+    that it stands in: until then the instructions read the metadata, and values that are a tensor, in registers.
 
     Args:
         values: The elements that are kept, of shape M x K / 2, M a multiple of 64: in shared memory, or a tensor in the

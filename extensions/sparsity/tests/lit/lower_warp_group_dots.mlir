@@ -83,4 +83,20 @@ tt.func @integers(%v: !ttg.memdesc<64x64xi8, #b64, #smem>, %m: tensor<64x16xi8, 
   tt.return %d : tensor<64x16xi32, #bytes>
 }
 
+// A product that would go on beyond the block ends with it, because the registers of its metadata do.
+// CHECK-LABEL: @beyond
+// CHECK: wgmma.commit_group
+// CHECK: ttng.warp_group_dot_wait {{.*}} {pendings = 1 : i32}
+// CHECK: %[[D:.*]] = ttng.warp_group_dot_wait {{.*}} {pendings = 0 : i32}
+// CHECK-NEXT: "// the registers are read until here", "r"
+// CHECK-NEXT: cf.br ^bb1(%[[D]] :
+tt.func @beyond(%v: !ttg.memdesc<64x32xbf16, #s64, #smem>, %m: tensor<64x8xi8, #meta>, %b: !ttg.memdesc<64x16xbf16, #s128t, #smem>, %c: tensor<64x16xf32, #mma>) -> tensor<64x16xf32, #mma> {
+  %d = sparsity.warp_group_dot %v, %m, %b, %c {isAsync} : !ttg.memdesc<64x32xbf16, #s64, #smem>, tensor<64x8xi8, #meta> * !ttg.memdesc<64x16xbf16, #s128t, #smem> -> tensor<64x16xf32, #mma>
+  %e = ttng.warp_group_dot_wait %d {pendings = 1 : i32} : tensor<64x16xf32, #mma>
+  cf.br ^next(%e : tensor<64x16xf32, #mma>)
+^next(%f: tensor<64x16xf32, #mma>):
+  %g = ttng.warp_group_dot_wait %f {pendings = 0 : i32} : tensor<64x16xf32, #mma>
+  tt.return %g : tensor<64x16xf32, #mma>
+}
+
 }

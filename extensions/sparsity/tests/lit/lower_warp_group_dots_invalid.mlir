@@ -16,27 +16,6 @@ tt.func @unswizzled(%v: !ttg.memdesc<64x32xbf16, #s64, #smem>, %m: tensor<64x8xi
 
 // -----
 
-#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 16]}>
-#meta = #ttg.linear<{register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []}>
-#s64 = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 16}>
-#s0 = #ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>
-#s128t = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
-#smem = #ttg.shared_memory
-module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
-// A product that goes on behind a loop or a branch would read registers that are no longer its own.
-tt.func @elsewhere(%v: !ttg.memdesc<64x32xbf16, #s64, #smem>, %m: tensor<64x8xi8, #meta>, %b: !ttg.memdesc<64x16xbf16, #s128t, #smem>, %c: tensor<64x16xf32, #mma>) -> tensor<64x16xf32, #mma> {
-  // expected-error @below {{expected a wait for the product in the same block, because its metadata stays in registers until then, got none}}
-  %d = sparsity.warp_group_dot %v, %m, %b, %c {isAsync} : !ttg.memdesc<64x32xbf16, #s64, #smem>, tensor<64x8xi8, #meta> * !ttg.memdesc<64x16xbf16, #s128t, #smem> -> tensor<64x16xf32, #mma>
-  %e = ttng.warp_group_dot_wait %d {pendings = 1 : i32} : tensor<64x16xf32, #mma>
-  cf.br ^next(%e : tensor<64x16xf32, #mma>)
-^next(%f: tensor<64x16xf32, #mma>):
-  %g = ttng.warp_group_dot_wait %f {pendings = 0 : i32} : tensor<64x16xf32, #mma>
-  tt.return %g : tensor<64x16xf32, #mma>
-}
-}
-
-// -----
-
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 32]}>
 #meta = #ttg.linear<{register = [[0, 1], [0, 2], [0, 8]], lane = [[8, 0], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []}>
 #b64 = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 8}>

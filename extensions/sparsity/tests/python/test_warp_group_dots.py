@@ -4,13 +4,15 @@ import re
 import subprocess
 
 import pytest
+import triton
+import triton.language as tl
 from triton.backends.nvidia.compiler import get_ptxas
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, warpgroup_mma_wait
 
-pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
-from tritonext_sparsity.warp_group import async_sparse_dot, metadata_layout
+sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
+from tritonext_sparsity.warp_group import async_sparse_dot, metadata_layout  # noqa: E402
 
 
 @gluon.jit
@@ -203,3 +205,37 @@ def other_layouts(m, CASE: gl.constexpr):
 def test_other_layouts_are_refused(refused):
     assert "the metadata has another layout" in refused(other_layouts, "m=*u8:16", CASE="meta")
     assert "the accumulator has no layout of MMA" in refused(other_layouts, "m=*u8:16", CASE="acc")
+
+
+@triton.jit
+def pipelined(v, m, b, c, ldv, ldm, ldb, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    vs = v + rows[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
+    ms = m + rows[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
+    bs = b + tl.arange(0, BK)[:, None] * ldb + columns[None, :]
+    acc = tl.zeros((M, N), tl.float32)
+    for _ in range(0, K, BK):
+        acc = sparsity.sparse_dot(tl.load(vs), tl.load(ms), tl.load(bs), acc)
+        vs += BK // 2
+        ms += BK // 8
+        bs += BK * ldb
+    tl.store(c + rows[:, None] * N + columns[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_products_in_loops_of_the_language(compiled, tmp_path, stages):
+    signature = "v=*bf16:16, m=*u8:16, b=*bf16:16, c=*fp32:16, ldv=i32:16, ldm=i32:16, ldb=i32:16, K=i32:16"
+    ptx = compiled(pipelined, signature, options={"num_stages": stages}, M=128, N=128, BK=64).asm["ptx"]
+    log = assembled(ptx, tmp_path)
+    assert "wgmma" not in log
+    # From the writes of all warps to the product, and on to the next write.
+    order = (r"fence\.proxy\.async", r"bar\.sync", r"cp\.async\.\w+\.shared", r"st\.shared", r"wgmma\.mma")
+    events = re.findall("|".join((*order, r"wgmma\.wait_group\S* \d", "// the reg")), ptx)
+    product = events.index("wgmma.mma")
+    before = events[:product]
+    written = max(i for i, event in enumerate(before) if "shared" in event)
+    assert {"fence.proxy.async", "bar.sync"} <= set(before[written:])
+    # Metadata is in registers until the product is over, within the round.
+    kept = events.index("// the reg")
+    assert events[kept - 1] == "wgmma.wait_group.sync.aligned 0"
+    assert events.count("// the reg") == 1

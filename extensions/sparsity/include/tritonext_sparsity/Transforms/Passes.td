@@ -95,7 +95,7 @@ def LowerWarpGroupDotsPass : Pass<"sparsity-lower-warp-group-dots", "::mlir::Mod
     is followed by a wait. It runs behind the passes that place barriers and fences, which see what the product reads.
 
     The instructions read their registers, the metadata and perhaps the values, until a wait covers them, so these stay as
-    they are until there. The wait has to be in the same block.
+    they are until there. Where no wait of the same block covers a product, one is added at the end of the block.
 
     Where `maxNumImpreciseAcc` is below K, products of 8-bit floats add up that many elements at a time from zero, and
     the sums are added to the accumulator as 32-bit floats, like those of the stock `ttng.warp_group_dot`.
