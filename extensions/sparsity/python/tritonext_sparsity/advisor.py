@@ -123,11 +123,11 @@ class Shape:
         return known[-1][1] * tokens / known[-1][0]
 
     def config(self, kernel: Kernel, tokens: int) -> Mapping[str, int] | None:
-        """Return the tile that was the fastest at the next measured number of tokens."""
+        """Return the tile that was the fastest at the nearest number of tokens, unless all that were tried are more."""
         known = {count: by_kernel[kernel] for count, by_kernel in self.configs.items() if kernel in by_kernel}
-        if not known:
+        if not known or tokens < min(known):
             return None
-        return known[min(known, key=lambda count: abs(math.log(max(tokens, 1) / count)))]
+        return known[min(known, key=lambda count: abs(math.log(tokens / count)))]
 
 
 @dataclass(frozen=True)
