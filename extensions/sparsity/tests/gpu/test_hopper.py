@@ -99,6 +99,15 @@ def test_products(product, generator, kind, registers, columns, rows):
         assert difference(found, expected) < (2e-3 if total == torch.float16 or left.itemsize == 1 else 1e-5)
 
 
+@pytest.mark.parametrize("stages", [1, 3])
+def test_products_in_loops_of_the_language(product, generator, stages):
+    values, meta, dense = sparse(128, 640, torch.bfloat16, generator)
+    b = numbers((640, 128), torch.bfloat16, generator)
+    found = torch.full((128, 128), float("nan"), device=DEVICE)
+    product.pipelined[(1,)](values, meta, b, found, 320, 80, 128, 640, M=128, N=128, BK=64, num_stages=stages)
+    assert difference(found, dense @ b.double()) < 1e-5
+
+
 def prepacked(meta, dtype):
     order = wgmma_orders("int8" if dtype.itemsize == 1 else "float16").meta
     rows, columns = (
