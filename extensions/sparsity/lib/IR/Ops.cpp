@@ -9,12 +9,12 @@ namespace ttg = mlir::triton::gpu;
 #include "tritonext_sparsity/IR/Ops.cpp.inc"
 
 namespace tritonext::sparsity {
-namespace {
 
-/// Returns whether the tensor cores of some target multiply these types.
 bool areMultiplied(Type values, Type b) {
+  auto isOcp = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  auto isFnuz = [](Type type) { return isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type); };
   if (isFp8(values))
-    return isFp8(b);
+    return (isOcp(values) && isOcp(b)) || (isFnuz(values) && isFnuz(b));
   return values == b &&
          (values.isF16() || values.isBF16() || values.isF32() || values.isInteger(8));
 }
@@ -25,6 +25,8 @@ bool canAccumulate(Type values, Type acc) {
   return acc.isF32() || (acc.isF16() && (values.isF16() || isFp8(values)));
 }
 
+namespace {
+
 /// Checks what every form of the product has to obey.
 LogicalResult verifyProduct(Operation *op, ShapedType values, ShapedType meta, ShapedType b,
                             ShapedType acc) {
@@ -33,9 +35,8 @@ LogicalResult verifyProduct(Operation *op, ShapedType values, ShapedType meta, S
       return op->emitOpError("expected matrices, got ") << type;
   Type element = values.getElementType();
   if (!areMultiplied(element, b.getElementType()))
-    return op->emitOpError(
-               "expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats, "
-               "got ")
+    return op->emitOpError("expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats "
+                           "of one kind, got ")
            << element << " and " << b.getElementType();
   if (!canAccumulate(element, acc.getElementType()))
     return op->emitOpError("expected an accumulator of f32, of f16 for f16 and 8-bit floats, or of "

@@ -1,4 +1,5 @@
 #include "tritonext/Remarks.h"
+#include "tritonext_sparsity/IR/Layouts.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
 #include "tritonext_sparsity/Transforms/Targets.h"
 
@@ -48,15 +49,8 @@ std::string whyNotFused(const Use &use, RankedTensorType matrix) {
   Type element = matrix.getElementType();
   if (element.isF32() && dot.getInputPrecision() != tt::InputPrecision::TF32)
     return "32-bit floats are not to be rounded to tf32";
-  Value other = use.index == 0 ? dot.getB() : dot.getA();
-  Type otherElement = getElementTypeOrSelf(other.getType());
-  auto isOcp = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
-  auto isFnuz = [](Type type) { return isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type); };
-  bool areKnown = element.isF16() || element.isBF16() || element.isF32() || element.isInteger(8) ||
-                  isOcp(element) || isFnuz(element);
-  bool doMatch = element == otherElement || (isOcp(element) && isOcp(otherElement)) ||
-                 (isFnuz(element) && isFnuz(otherElement));
-  if (!areKnown || !doMatch)
+  Type other = getElementTypeOrSelf((use.index == 0 ? dot.getB() : dot.getA()).getType());
+  if (!areMultiplied(element, other) || !canAccumulate(element, acc.getElementType()))
     return "the sparse tensor cores do not multiply its type";
   return whyNoInstruction({element, acc.getElementType(), matrix.getShape()[0],
                            acc.getShape()[use.index == 0 ? 1 : 0], matrix.getShape()[1],

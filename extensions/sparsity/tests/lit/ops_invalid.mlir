@@ -7,20 +7,26 @@ tt.func @rank(%v: tensor<1x64x32xf16>, %m: tensor<1x64x8xi8>, %b: tensor<1x64x32
 }
 
 tt.func @types(%v: tensor<64x32xf16>, %m: tensor<64x8xi8>, %b: tensor<64x32xbf16>, %c: tensor<64x32xf32>) {
-  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats, got 'f16' and 'bf16'}}
+  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats of one kind, got 'f16' and 'bf16'}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf16>, tensor<64x8xi8> * tensor<64x32xbf16> -> tensor<64x32xf32>
   tt.return
 }
 
 tt.func @wide(%v: tensor<64x32xf64>, %m: tensor<64x8xi8>, %b: tensor<64x32xf64>, %c: tensor<64x32xf32>) {
-  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats, got 'f64' and 'f64'}}
+  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats of one kind, got 'f64' and 'f64'}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf64>, tensor<64x8xi8> * tensor<64x32xf64> -> tensor<64x32xf32>
   tt.return
 }
 
 tt.func @fp8(%v: tensor<64x32xf16>, %m: tensor<64x8xi8>, %b: tensor<64x32xf8E5M2>, %c: tensor<64x32xf32>) {
-  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats, got 'f16' and 'f8E5M2'}}
+  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats of one kind, got 'f16' and 'f8E5M2'}}
   %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf16>, tensor<64x8xi8> * tensor<64x32xf8E5M2> -> tensor<64x32xf32>
+  tt.return
+}
+
+tt.func @fp8_kinds(%v: tensor<64x32xf8E5M2FNUZ>, %m: tensor<64x8xi8>, %b: tensor<64x32xf8E5M2>, %c: tensor<64x32xf32>) {
+  // expected-error @below {{'sparsity.dot' op expected values and b of f16, bf16, f32 or i8, or both of 8-bit floats of one kind, got 'f8E5M2FNUZ' and 'f8E5M2'}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf8E5M2FNUZ>, tensor<64x8xi8> * tensor<64x32xf8E5M2> -> tensor<64x32xf32>
   tt.return
 }
 

@@ -24,6 +24,13 @@ inline bool isFp8(mlir::Type element) {
   return llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
 }
 
+/// Returns whether the tensor cores of some target multiply values and elements of b of these
+/// types.
+bool areMultiplied(mlir::Type values, mlir::Type b);
+
+/// Returns whether the tensor cores of some target add products of such values in that type.
+bool canAccumulate(mlir::Type values, mlir::Type acc);
+
 /// Returns how many columns of the sparse matrix one instruction of the tensor cores multiplies.
 inline int64_t columnsPerStep(mlir::Type element) { return 512 / element.getIntOrFloatBitWidth(); }
 
