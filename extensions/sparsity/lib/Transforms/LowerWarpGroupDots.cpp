@@ -478,9 +478,8 @@ Operation *waitAtEnd(WarpGroupDotOp dot) {
   latest.replaceUsesWithIf(wait.getResult(0), [&](OpOperand &use) {
     return use.getOwner() == block->getTerminator() || use.getOwner()->getBlock() != block;
   });
-  emitRemark(RemarkKind::Missed, dot, DEBUG_TYPE,
-             "waited for the product at the end of the block: its metadata stays in registers, and "
-             "the assembler keeps none for it beyond");
+  emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE,
+             "ended the product with its block: its metadata stays in registers until then");
   return wait;
 }
 

@@ -1,4 +1,5 @@
 // RUN: %opt %s --pass sparsity-lower-warp-group-dots | FileCheck %s
+// RUN: %opt %s --pass sparsity-lower-warp-group-dots --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 16]}>
 #bytes = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 32]}>
@@ -91,6 +92,8 @@ tt.func @integers(%v: !ttg.memdesc<64x64xi8, #b64, #smem>, %m: tensor<64x16xi8, 
 // CHECK-NEXT: "// the registers are read until here", "r"
 // CHECK-NEXT: cf.br ^bb1(%[[D]] :
 tt.func @beyond(%v: !ttg.memdesc<64x32xbf16, #s64, #smem>, %m: tensor<64x8xi8, #meta>, %b: !ttg.memdesc<64x16xbf16, #s128t, #smem>, %c: tensor<64x16xf32, #mma>) -> tensor<64x16xf32, #mma> {
+  // REMARK: applied: ended the product with its block: its metadata stays in registers until then [sparsity-lower-warp-group-dots]
+  // REMARK: applied: lowered to sparse warp-group MMA [sparsity-lower-warp-group-dots]
   %d = sparsity.warp_group_dot %v, %m, %b, %c {isAsync} : !ttg.memdesc<64x32xbf16, #s64, #smem>, tensor<64x8xi8, #meta> * !ttg.memdesc<64x16xbf16, #s128t, #smem> -> tensor<64x16xf32, #mma>
   %e = ttng.warp_group_dot_wait %d {pendings = 1 : i32} : tensor<64x16xf32, #mma>
   cf.br ^next(%e : tensor<64x16xf32, #mma>)
