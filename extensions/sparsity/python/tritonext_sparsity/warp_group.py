@@ -91,8 +91,8 @@ def async_sparse_dot(
         acc: The accumulator, of shape M x N, in a layout of version 3.
         use_acc: Whether to add ``acc``; a scalar or a constant, true when left out.
         max_num_imprecise_acc: How many elements of K products of 8-bit floats may add up in the tensor cores before the
-            sum is added as 32-bit floats. Only a product that is waited for can have it below K. Left out, it is 0,
-            which sets no limit, if the product is asynchronous, and otherwise the default of the compile options.
+            sum is added as 32-bit floats; 0 for no limit. Below K the product is over when the call returns. Left out,
+            it is 0 if the product is asynchronous, and otherwise the default of the compile options.
         is_async: Whether the kernel goes on while the product is computed.
 
     Returns:

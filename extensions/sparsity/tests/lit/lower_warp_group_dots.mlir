@@ -63,7 +63,8 @@ tt.func @tall(%v: !ttg.memdesc<128x32xbf16, #s128a, #smem>, %m: tensor<128x8xi8,
   tt.return %h : tensor<128x16xf32, #mma>
 }
 
-// Of 8-bit types a word of metadata serves one step. Partial sums of 64 begin at zero and are added behind a wait.
+// Of 8-bit types a word of metadata serves one step. Partial sums of 64 begin at zero and are added behind a wait, so that
+// the product is over early although nobody waits for it here.
 // CHECK-LABEL: @partial
 // CHECK: "{ .reg .pred p; setp.ne.u32 p, $16, 0; wgmma.mma_async.sp.sync.aligned.m64n16k64.f32.e4m3.e5m2 {{.*}}, 0, p, 1, 1; setp.eq.u32 p, 0, 0; }"
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
@@ -73,7 +74,7 @@ tt.func @tall(%v: !ttg.memdesc<128x32xbf16, #s128a, #smem>, %m: tensor<128x8xi8,
 // CHECK-COUNT-8: arith.addf
 // CHECK: ttng.warp_group_dot_wait
 tt.func @partial(%v: !ttg.memdesc<64x64xf8E4M3FN, #b64, #smem>, %m: tensor<64x16xi8, #narrow>, %b: !ttg.memdesc<128x16xf8E5M2, #b128t, #smem>, %c: tensor<64x16xf32, #bytes>) -> tensor<64x16xf32, #bytes> {
-  %d = sparsity.warp_group_dot %v, %m, %b, %c {maxNumImpreciseAcc = 64 : i32} : !ttg.memdesc<64x64xf8E4M3FN, #b64, #smem>, tensor<64x16xi8, #narrow> * !ttg.memdesc<128x16xf8E5M2, #b128t, #smem> -> tensor<64x16xf32, #bytes>
+  %d = sparsity.warp_group_dot %v, %m, %b, %c {isAsync, maxNumImpreciseAcc = 64 : i32} : !ttg.memdesc<64x64xf8E4M3FN, #b64, #smem>, tensor<64x16xi8, #narrow> * !ttg.memdesc<128x16xf8E5M2, #b128t, #smem> -> tensor<64x16xf32, #bytes>
   tt.return %d : tensor<64x16xf32, #bytes>
 }
 

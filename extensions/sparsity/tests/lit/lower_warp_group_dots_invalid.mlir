@@ -32,23 +32,6 @@ tt.func @major(%v: !ttg.memdesc<64x64xf8E4M3FN, #b64, #smem>, %m: tensor<64x16xi
 
 // -----
 
-#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 32]}>
-#meta = #ttg.linear<{register = [[0, 1], [0, 2], [0, 8]], lane = [[8, 0], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []}>
-#b64 = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 8}>
-#b32 = #ttg.nvmma_shared<{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 8}>
-#b128t = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 8}>
-#smem = #ttg.shared_memory
-module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
-tt.func @partial(%v: !ttg.memdesc<64x64xf8E4M3FN, #b64, #smem>, %m: tensor<64x16xi8, #meta>, %b: !ttg.memdesc<128x16xf8E4M3FN, #b128t, #smem>, %c: tensor<64x16xf32, #mma>) -> tensor<64x16xf32, #mma> {
-  // expected-error @below {{expected a product that is waited for where partial sums are added, got an asynchronous one}}
-  %d = sparsity.warp_group_dot %v, %m, %b, %c {isAsync, maxNumImpreciseAcc = 64 : i32} : !ttg.memdesc<64x64xf8E4M3FN, #b64, #smem>, tensor<64x16xi8, #meta> * !ttg.memdesc<128x16xf8E4M3FN, #b128t, #smem> -> tensor<64x16xf32, #mma>
-  %e = ttng.warp_group_dot_wait %d {pendings = 0 : i32} : tensor<64x16xf32, #mma>
-  tt.return %e : tensor<64x16xf32, #mma>
-}
-}
-
-// -----
-
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 512, 32]}>
 #meta = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[8, 0], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []}>
 #b32 = #ttg.nvmma_shared<{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 8}>
