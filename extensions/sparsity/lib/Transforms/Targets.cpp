@@ -33,6 +33,9 @@ std::string whyNotWarpGroups(const Product &product) {
     return llvm::itostr(product.numWarps) + " warps are no warp groups of 4";
   if (product.m % 64)
     return llvm::itostr(product.m) + " rows are no multiple of 64";
+  // Without a swizzle the hardware reads columns in another order. Other types have K contiguous.
+  if (product.values.getIntOrFloatBitWidth() == 16 && product.n < 16)
+    return "rows of 8 columns of 16 bits are shorter than a swizzle of shared memory";
   return {};
 }
 

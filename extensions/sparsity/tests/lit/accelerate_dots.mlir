@@ -50,6 +50,14 @@ tt.func @warps(%v: tensor<32x32xf16, #blocked>, %m: tensor<32x8xi8, #blocked>, %
   tt.return %d : tensor<32x64xf32, #blocked>
 }
 
+// CHECK-LABEL: @slim
+// CHECK: sparsity.dot {{.*}} -> tensor<64x8xf32, #
+tt.func @slim(%v: tensor<64x32xf16, #blocked>, %m: tensor<64x8xi8, #blocked>, %b: tensor<64x8xf16, #blocked>, %c: tensor<64x8xf32, #blocked>) -> tensor<64x8xf32, #blocked> {
+  // REMARK: applied: chose a product of warps: rows of 8 columns of 16 bits are shorter than a swizzle of shared memory [sparsity-accelerate-dots]
+  %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf16, #blocked>, tensor<64x8xi8, #blocked> * tensor<64x8xf16, #blocked> -> tensor<64x8xf32, #blocked>
+  tt.return %d : tensor<64x8xf32, #blocked>
+}
+
 }
 
 // -----
