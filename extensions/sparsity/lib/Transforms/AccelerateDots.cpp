@@ -37,7 +37,6 @@ SmallVector<unsigned, 2> spreadWarps(ArrayRef<int64_t> shape, unsigned numWarps,
   while (warps[0] * warps[1] < numWarps) {
     int64_t rows = shape[0] / warps[0], columns = shape[1] / warps[1];
     bool canSplitRows = rows >= 32, canSplitColumns = columns >= 2 * instructionColumns;
-    // Half of the values are read of a row, of which an instruction has twice as many as columns.
     warps[canSplitRows && (rows >= columns || !canSplitColumns) ? 0 : 1] *= 2;
   }
   return warps;

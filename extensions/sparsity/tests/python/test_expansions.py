@@ -61,6 +61,33 @@ def test_product_of_expansion_is_sparse(compiled, target, kind, out, values, rig
     assert not re.search(r"tt.join|arith.select|sparsity.expand", asm["ttgir"])
 
 
+@triton.jit
+def linear(a, v, m, c, lda, ldv, ldm, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """One tile of C = A @ expand24(values, meta).T, in a loop along K."""
+    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
+    xs = a + rows[:, None] * lda + tl.arange(0, BK)[None, :]
+    vs = v + columns[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
+    ms = m + columns[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        acc = tl.dot(tl.load(xs), sparsity.expand24(tl.load(vs), tl.load(ms)).T, acc)
+        xs += BK
+        vs += BK // 2
+        ms += BK // 8
+    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:120"])
+def test_loop_with_expansion_is_that_of_a_sparse_product(compiled, target):
+    text = "a=*fp16:16, v=*fp16:16, m=*u8:16, c=*fp32:16, lda=i32:16, ldv=i32:16, ldm=i32:16, K=i32:16"
+    ttgir = compiled(linear, text, target, {"num_stages": 3}, BM=128, BN=128, BK=64).asm["ttgir"]
+    loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
+    assert loop.count("ttg.async_copy_global_to_local") == 3
+    assert not re.search(r"ttg\.convert_layout|tt\.load|tt\.join|arith\.select .* tensor", loop)
+    # The accumulator goes around as it is; on cuda:80 the operand from shared memory is another view of registers.
+    assert not re.search(r"tt\.trans .*f32", loop)
+
+
 @pytest.mark.parametrize(
     ("target", "kind", "values"),
     [
