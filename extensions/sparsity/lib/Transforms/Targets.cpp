@@ -17,6 +17,7 @@ Target targetOf(Operation *op) {
   auto attribute = module->getAttrOfType<StringAttr>(triton::gpu::AttrTargetName);
   StringRef name = attribute ? attribute.getValue() : "";
   Target target = {name.str()};
+  target.numBlocks = triton::gpu::lookupNumCTAs(op);
   if (name == "hip:gfx942")
     target.mfmaVersion = 3;
   else if (name == "hip:gfx950")
@@ -63,6 +64,8 @@ static std::string whyNoWaveInstruction(const Product &product) {
 
 std::string whyNoInstruction(const Product &product) {
   const std::string &target = product.target.name;
+  if (product.target.numBlocks > 1)
+    return "its tensors are spread over " + llvm::itostr(product.target.numBlocks) + " blocks";
   if (product.target.mfmaVersion)
     return whyNoWaveInstruction(product);
   if (product.target.capability < 80)

@@ -94,8 +94,8 @@ def sparse_dot(
             precision, as in ``tl.dot``.
 
     Raises:
-        UserError: A shape, a type or the target has no such product. 8-bit floats need cuda:89, cuda:120, or cuda:90
-            with M a multiple of 64 and whole warp groups.
+        UserError: A shape, a type, the target or ``num_ctas`` has no such product. 8-bit floats need cuda:89, cuda:120,
+            AMD, or cuda:90 with M a multiple of 64 and whole warp groups.
 
     Source: PTX ISA, mma.sp and wgmma.mma_async.sp.
     """
@@ -218,6 +218,8 @@ def _product(
         _matrix(name, argument, value) for argument, value in zip(names, (values, meta, b), strict=True)
     )
     is_transposed = names[2] == "a"
+    if (blocks := semantic.builder.options.num_ctas) != 1:
+        raise _refuse(name, "a sparse product belongs to one block", expected="num_ctas=1", found=blocks)
     kind = _kind(name, names, left.dtype, right.dtype, target_of(semantic))
     rows, depth = _shape(left)[0], 2 * _shape(left)[1]
     if _shape(right)[0] != depth:

@@ -140,3 +140,14 @@ tt.func @floats_of_amd(%v: tensor<32x32xf8E4M3FNUZ, #blocked>, %m: tensor<32x8xi
   tt.return
 }
 }
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0], CGALayout = [[1, 0]]}>
+module attributes {"ttg.num-ctas" = 2 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @cluster(%v: tensor<64x32xf16, #blocked>, %m: tensor<64x8xi8, #blocked>, %b: tensor<64x32xf16, #blocked>, %c: tensor<64x32xf32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but its tensors are spread over 2 blocks}}
+  %d = sparsity.dot %v, %m, %b, %c : tensor<64x32xf16, #blocked>, tensor<64x8xi8, #blocked> * tensor<64x32xf16, #blocked> -> tensor<64x32xf32, #blocked>
+  tt.return
+}
+}

@@ -232,6 +232,13 @@ def test_refusals(refused, text, target, arguments, message):
     assert "sparsity.sparse_dot(values, meta, right" in error
 
 
+def test_refusal_of_clusters(compiled):
+    with pytest.raises(
+        triton.CompilationError, match=r"belongs to one block(.|\n)*expected: num_ctas=1(.|\n)*found: 2"
+    ):
+        compiled(product, HALF, "cuda:90", {"num_ctas": 2}, **SHAPE)
+
+
 @triton.jit
 def wrong(v, m, b, c, WHICH: tl.constexpr):
     values = tl.zeros((32, 32), v.dtype.element_ty)

@@ -105,6 +105,12 @@ def test_other_uses_are_expanded(compiled, target, kind, values):
     assert "sparsity." not in kernel.asm["ttgir"]
 
 
+def test_product_of_a_cluster_is_dense(compiled):
+    kernel = compiled(product, signature("fp16"), "cuda:90", {"num_ctas": 2}, **SHAPE | {"M": 128})
+    assert "wgmma.mma_async.sync" in kernel.asm["ptx"]
+    assert ".sp" not in re.sub(r"\.sp\w", "", kernel.asm["ptx"].partition("// -- End function")[0])
+
+
 def test_refusal_of_values(refused):
     text = refused(product, signature("fp64", "fp64"), "cuda:80", **SHAPE)
     assert re.search(r"values have another type.*expand24, argument values.*found: fp64", text, re.DOTALL), text

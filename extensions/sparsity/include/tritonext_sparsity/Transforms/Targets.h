@@ -11,11 +11,12 @@
 namespace tritonext::sparsity {
 
 /// A target as far as it matters here: of NVIDIA its compute capability, of AMD the version of its
-/// MFMA, 0 where it has no sparse ones.
+/// MFMA, 0 where it has no sparse ones; and over how many blocks of a cluster a tensor is spread.
 struct Target {
   std::string name;
   int capability = 0;
   unsigned mfmaVersion = 0;
+  int numBlocks = 1;
 };
 
 /// Returns the target that the module of an op is compiled for.
