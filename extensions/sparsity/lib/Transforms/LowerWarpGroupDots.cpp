@@ -23,9 +23,9 @@ namespace tritonext::sparsity {
 
 namespace {
 
-// Rows of one instruction, those of one warp in it, and the warps of a group.
-constexpr int64_t rowsPerInstruction = 64;
-constexpr unsigned warpsPerGroup = 4;
+// Rows of one instruction, those of one warp in it, and the warps and threads of a group.
+constexpr int64_t rowsPerInstruction = 64, rowsPerWarp = 16;
+constexpr int64_t warpsPerGroup = 4, threadsPerGroup = 128;
 
 /// Returns the name of a type in an instruction.
 StringRef instructionType(Type type) {
@@ -200,7 +200,7 @@ SmallVector<int32_t> beginsOfGroups(RankedTensorType acc, unsigned dimension) {
   SmallVector<int32_t> begins;
   auto warps = StringAttr::get(acc.getContext(), "warp");
   for (auto [bit, basis] : llvm::enumerate(ttg::toLinearLayout(acc).getBases().lookup(warps)))
-    begins.push_back((1u << bit) < warpsPerGroup ? 0 : basis[dimension]);
+    begins.push_back((int64_t(1) << bit) < warpsPerGroup ? 0 : basis[dimension]);
   return begins;
 }
 
@@ -263,10 +263,10 @@ public:
     ArrayRef<unsigned> warps = cast<ttg::NvidiaMmaEncodingAttr>(acc.getEncoding()).getWarpsPerCTA();
     SmallVector<int64_t> shape = ttg::getShapePerCTA(acc);
     columns = instructionShape()[1];
-    rowRepeats = std::max<int64_t>(1, shape[0] / (16 * warps[0]));
-    columnRepeats = std::max<int64_t>(1, shape[1] / (columns * warps[1]));
-    rowStride = 16 * warps[0];
+    rowStride = rowsPerWarp * warps[0];
+    rowRepeats = std::max<int64_t>(1, shape[0] / rowStride);
     columnStride = columns * warps[1];
+    columnRepeats = std::max<int64_t>(1, shape[1] / columnStride);
     step = columnsPerStep(values.getElementType());
     steps = b.getShape()[0] / step;
   }
@@ -384,7 +384,7 @@ void Product::lower(Operation *wait) {
       isFp8(values.getElementType()) && element.isF32() && limit && limit < steps * step;
   int64_t chunk = isPartial ? std::max<int64_t>(1, limit / step) : steps;
   size_t size =
-      columns * rowsPerInstruction / (32 * warpsPerGroup) * element.getIntOrFloatBitWidth() / 32;
+      columns * rowsPerInstruction / threadsPerGroup * element.getIntOrFloatBitWidth() / 32;
   auto fence = [&] {
     buildAsm(builder, loc, TypeRange(), ValueRange(), "wgmma.fence.sync.aligned;", "~{memory}");
   };
