@@ -40,6 +40,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together what shares fixtures when xdist spreads the tests: files of extensions, directories of all else.
+
+    A file of a lit suite has its group from the plugin. Packaging, the longest group, comes first, so that no process
+    waits for it at the end.
+    """
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            path, _, _ = item.location
+            whole = path if path.startswith("extensions") else str(pathlib.Path(path).parent)
+            item.add_marker(pytest.mark.xdist_group(whole))
+    items.sort(key=lambda item: kind_of(item.nodeid) != "packaging")
+
+
 class Counter:
     """Counts passed tests by kind and checks the totals at the end of the session."""
 

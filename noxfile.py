@@ -83,7 +83,8 @@ def tests(session: nox.Session) -> None:
     """Build everything, install it, and run every test that the machine can run."""
     python = shared(session, "test")
     python("ci/build.py", "--all", "--install")
-    python("-m", "pytest", *(session.posargs or ["--check-counts"]))
+    spread = ["-n", "logical", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    python("-m", "pytest", *(session.posargs or ["--check-counts", *spread]))
 
 
 @compiling_session(name="tlx-published")

@@ -28,6 +28,7 @@ _gpu_missing = functools.cache(gpu_missing)
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU and torch; skipped elsewhere")
+    config.addinivalue_line("markers", "xdist_group(name): tests that pytest-xdist gives to one process")
     config.stash[_RESULTS] = {}
 
 
@@ -64,6 +65,8 @@ class LitTest(pytest.Item):
     def __init__(self, *, suite: pathlib.Path, **keywords: object) -> None:
         super().__init__(**keywords)
         self.suite = suite
+        # One process has to have the whole suite, or each would start lit.
+        self.add_marker(pytest.mark.xdist_group(str(suite)))
 
     def runtest(self) -> None:
         result = self._results()[self.path]
