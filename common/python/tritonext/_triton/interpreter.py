@@ -27,6 +27,7 @@ __all__ = [
     "TensorHandle",
     "Transformer",
     "bfloat16_bits",
+    "float8_bits",
     "interpreted",
     "numpy_dtype",
     "round_to_tf32",
@@ -95,7 +96,7 @@ def _float8_values(dtype: tl.dtype) -> np.ndarray:
     return np.where(codes < 128, values, -values).astype(np.float32)
 
 
-def _float8_bits(values: np.ndarray, dtype: tl.dtype) -> np.ndarray:
+def float8_bits(values: np.ndarray, dtype: tl.dtype) -> np.ndarray:
     """Round to nearest even, and what is too large to the largest number, as the hardware does."""
     numbers = np.asarray(values, np.float64)
     known = _float8_values(dtype)[:128].astype(np.float64)
@@ -228,7 +229,7 @@ class Builder(interpreter.InterpreterBuilder):
         if rounding_mode == ir.ROUNDING_MODE.RTZ:
             return super().create_fp_to_fp(src, dst_type, rounding_mode)
         if target in _FLOAT8:
-            return TensorHandle(_float8_bits(widen(src.data, source), target), target)
+            return TensorHandle(float8_bits(widen(src.data, source), target), target)
         if source in _FLOAT8:
             wide = TensorHandle(widen(src.data, source), tl.float32)
             return wide if target == tl.float32 else self.cast_impl(wide, dst_type)

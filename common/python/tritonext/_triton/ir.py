@@ -33,6 +33,7 @@ __all__ = [
     "context",
     "environment",
     "extension_pass_names",
+    "generic_text",
     "parse_diagnostics",
     "parse_text",
     "pass_manager",
@@ -187,6 +188,24 @@ def run(manager: Any, module: Any, name: str = "<input>") -> list[Diagnostic]:
 def text(module: Any, locations: bool = False) -> str:
     """Return the textual form of a module."""
     return module.str() if locations else module.str_nodebug()
+
+
+def generic_text(module: Any, made_in: Any) -> str:
+    """Return the generic textual form of a module, with locations, in which all operations are written alike.
+
+    The bindings cannot ask for it, but MLIR falls back to it where a module is invalid. So the module gets a return
+    outside of a function, and is of no use afterwards.
+
+    Args:
+        module: A valid module with a function.
+        made_in: Its context.
+    """
+    blocks: list[Any] = []
+    module.walk(lambda operation: blocks.append(operation.get_block()) if operation.get_name() == "tt.func" else None)
+    builder = libtriton.ir.builder(made_in)
+    builder.set_insertion_point_to_end(blocks[0])
+    builder.ret([])
+    return module.str()
 
 
 @functools.cache
