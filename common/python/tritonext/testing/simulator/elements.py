@@ -87,6 +87,7 @@ def element(name: str, pointee: Element | None = None) -> Element:
         return Element(name, np.dtype(_NARROW[name][1]), np.dtype(np.float32))
     if name in ("ptr", "index"):
         return Element(name, np.dtype(np.int64), np.dtype(np.int64), pointee)
+    name = name.removeprefix("s").removeprefix("u")
     if name == "i1":
         return Element(name, np.dtype(np.int8), np.dtype(np.bool_))
     if _INTEGER.fullmatch(name):

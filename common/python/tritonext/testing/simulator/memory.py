@@ -232,7 +232,7 @@ class MemoryView:
 
     def fetch(self) -> np.ndarray:
         """Return a copy of the elements, as they are stored."""
-        return np.ascontiguousarray(self.of(self.memory.data)).view(self.element.stored)[..., 0]
+        return self.of(self.memory.data).copy().view(self.element.stored)[..., 0]
 
     def put(self, values: np.ndarray) -> None:
         """Replace the elements by ``values`` as they are to be stored."""
