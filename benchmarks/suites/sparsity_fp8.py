@@ -40,7 +40,7 @@ def measured(shape: tuple[int, int, int], name: str, environment: Environment, t
     scale_x, scale_w = (torch.rand(size, device="cuda") + 0.5 for size in (tokens, features))
     one = torch.ones((), device="cuda")
     out = torch.empty((tokens, features), device="cuda", dtype=torch.bfloat16)
-    config = choose(tokens, features, torch.float8_e4m3fn, torch.bfloat16)
+    config = choose(x, features, torch.bfloat16)
     ours = functools.partial(
         sparse_linear_hopper, values, meta, x, out, scale_w=scale_w, scale_x=scale_x, config=config
     )

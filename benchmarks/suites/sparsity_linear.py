@@ -87,7 +87,7 @@ def measured(shape: tuple[int, int, int], name: str, environment: Environment, t
     dense, values, meta = weight(features, depth, torch.bfloat16)
     x = torch.randn((tokens, depth), device="cuda", dtype=torch.bfloat16)
     out, other = (torch.empty((tokens, features), device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    config = choose(tokens, features, torch.bfloat16, torch.bfloat16)
+    config = choose(x, features, torch.bfloat16)
     ours = functools.partial(sparse_linear_hopper, values, meta, x, out, config=config)
     library = cusparselt(dense, x)
     out.fill_(float("nan"))

@@ -2,8 +2,9 @@
 
 ``tuned/<device>.json`` holds, for element types and shapes of weights, the times of the dense product of PyTorch and of
 the kernels of this package at several numbers of tokens. ``python -m tritonext_sparsity.tune`` makes it. Between these
-numbers times are interpolated; a shape that was not measured takes those of the most similar one. Nothing is said of
-shapes unlike all measured ones, nor of fewer tokens.
+numbers times are interpolated for what is said, and bounded for what is chosen: fewer tokens never take a sparse kernel
+longer, with the same tile. A shape that was not measured takes the times of the most similar one, and sparse kernels
+only where these are much faster. Nothing is said of shapes unlike all measured ones, nor of fewer tokens.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ __all__ = ["Advice", "Kernel", "Table", "advise", "table_of"]
 
 TUNED = pathlib.Path(__file__).parent / "tuned"
 
-# What a predicted time may be wrong by: sparse kernels run where they are faster by more.
-_MARGIN = 0.02
+# What times may be wrong by, of a measured shape and of one like it: sparse kernels run where they are faster by more.
+_MARGIN, _MARGIN_ALIKE = 0.02, 0.15
 # How unlike a measured shape may be in features and columns together, as a factor, before nothing is said of it.
 _REACH = 4.0
 # Tensor cores multiply floats of one width at one rate.
@@ -122,12 +123,24 @@ class Shape:
                 return before ** (1 - share) * after**share
         return known[-1][1] * tokens / known[-1][0]
 
-    def config(self, kernel: Kernel, tokens: int) -> Mapping[str, int] | None:
-        """Return the tile that was the fastest at the nearest number of tokens, unless all that were tried are more."""
-        known = {count: by_kernel[kernel] for count, by_kernel in self.configs.items() if kernel in by_kernel}
-        if not known or tokens < min(known):
+    def bounds(self, kernel: Kernel, tokens: int) -> tuple[float, float] | None:
+        """Return the least and the most of a kernel's times at the measured numbers of tokens around one."""
+        known = [(count, by_kernel[kernel]) for count, by_kernel in self.times.items() if kernel in by_kernel]
+        if not known or tokens < known[0][0]:
             return None
-        return known[min(known, key=lambda count: abs(math.log(tokens / count)))]
+        if tokens >= known[-1][0]:
+            beyond = known[-1][1] * tokens / known[-1][0]
+            return beyond, beyond
+        before = max((entry for entry in known if entry[0] <= tokens), key=lambda entry: entry[0])[1]
+        after = next(us for count, us in known if count >= tokens)
+        return min(before, after), max(before, after)
+
+    def config(self, kernel: Kernel, tokens: int) -> Mapping[str, int] | None:
+        """Return the tile that was the fastest for as many tokens, or for the next more that were measured."""
+        known = {count: by_kernel[kernel] for count, by_kernel in self.configs.items() if kernel in by_kernel}
+        if not known:
+            return None
+        return known[min((count for count in known if count >= tokens), default=max(known))]
 
 
 @dataclass(frozen=True)
@@ -148,12 +161,13 @@ class Table:
     def read(cls, path: pathlib.Path) -> Table:
         """Read a table from a file."""
         data = json.loads(path.read_text())
+        tiles = data["tiles"]
         shapes = []
         for entry in data["shapes"]:
             rows = sorted(entry["tokens"].items(), key=lambda item: int(item[0]))
             times = {int(count): {Kernel(name): us for name, us in row["us"].items()} for count, row in rows}
             configs = {
-                int(count): {Kernel(name): config for name, config in row.get("configs", {}).items()}
+                int(count): {Kernel(name): tiles[number] for name, number in row.get("tiles", {}).items()}
                 for count, row in rows
             }
             shapes.append(Shape(entry["dtype"], entry["features"], entry["depth"], times, configs))
@@ -177,16 +191,17 @@ class Table:
         unknown = Kernel.DENSE if Kernel.DENSE in usable else sparse[-1]
         if shape is None:
             return Advice(unknown, None, f"no such {dtype} weight was measured on {self.device}")
-        times = {kernel: us for kernel in Kernel if (us := shape.time(kernel, tokens)) is not None}
-        known = [kernel for kernel in sparse if kernel in times]
-        if not known or Kernel.DENSE not in times:
+        bounds = {kernel: found for kernel in Kernel if (found := shape.bounds(kernel, tokens)) is not None}
+        known = [kernel for kernel in sparse if kernel in bounds]
+        if not known or Kernel.DENSE not in bounds:
             return Advice(unknown, None, f"no product of {tokens} tokens was measured on {self.device}")
-        best = min(known, key=times.__getitem__)
-        speedup = times[Kernel.DENSE] / times[best]
+        best = min(known, key=lambda kernel: bounds[kernel][1])
+        dense, fastest = (shape.time(kernel, tokens) for kernel in (Kernel.DENSE, best))
         basis = f"{self.device}, {shape.dtype} {shape.features} x {shape.depth}"
-        if Kernel.DENSE in usable and speedup < 1 + _MARGIN:
-            return Advice(Kernel.DENSE, speedup, basis)
-        return Advice(best, speedup, basis)
+        margin = _MARGIN if (shape.features, shape.depth) == (features, depth) else _MARGIN_ALIKE
+        if Kernel.DENSE in usable and bounds[best][1] * (1 + margin) > bounds[Kernel.DENSE][0]:
+            best = Kernel.DENSE
+        return Advice(best, dense / fastest, basis)
 
 
 @functools.cache
@@ -222,7 +237,9 @@ def _chosen(
         return Kernel.DENSE if Kernel.DENSE in kernels else kernels[-1], None
     kernel = table.advise(dtype, tokens, features, depth, kernels).kernel
     shape = table.nearest(dtype, features, depth)
-    return kernel, None if shape is None else shape.config(kernel, tokens)
+    # How tiles fill waves depends on the shape.
+    measured = shape is not None and (shape.features, shape.depth) == (features, depth)
+    return kernel, shape.config(kernel, tokens) if measured else None
 
 
 def choose(
@@ -300,4 +317,4 @@ def hopper_config(
 
     if tuned is not None:
         return hopper.fitted(hopper.Config(**tuned), x.dtype, out_dtype)
-    return hopper.choose(x.shape[0], features, x.dtype, out_dtype, x.device)
+    return hopper.choose(x, features, out_dtype)

@@ -1,11 +1,10 @@
-"""Make the advisor's table: measure it on this machine's GPU, or take it from records of the benchmarks.
+"""Make the advisor's table: measure the kernels on this machine's GPU.
 
     python -m tritonext_sparsity.tune --out DIRECTORY
-    python -m tritonext_sparsity.tune --out DIRECTORY --records sparsity-linear.json sparsity-fp8.json
 
 For every element type, shape of weights and number of tokens it times the dense product of PyTorch and each kernel of
-the package in several tiles, in turns and each after a flush of the L2 cache, and keeps the fastest tile. Records are
-those of the suites ``sparsity-linear`` and ``sparsity-fp8``, measured the same way.
+the package in several tiles, replayed from CUDA graphs in turns and each after a flush of the L2 cache, and keeps the
+fastest tile.
 """
 
 from __future__ import annotations
@@ -27,9 +26,15 @@ __all__ = ["main"]
 
 # (features, columns) of linear layers of language models.
 SHAPES = ((4096, 4096), (14336, 4096), (4096, 14336), (8192, 8192), (28672, 8192), (8192, 28672))
-TOKENS = (1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+# At most a third apart, because the advisor bounds times between them by those around.
+TOKENS = (
+    *(1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896),
+    *(1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384),
+)
 DTYPES = ("bfloat16", "float8_e4m3fn")
 FLUSH_BYTES = 256 * 2**20
+# Tiles of the Hopper kernel that are tried, of those that it expects to be fastest.
+TILES = 5
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -41,14 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--shapes", nargs="+", help="shapes of weights, features x columns")
     parser.add_argument("--tokens", nargs="+", type=int, default=TOKENS, help="numbers of tokens")
     parser.add_argument("--kernels", nargs="+", default=[kernel.value for kernel in Kernel], help="what to time")
-    parser.add_argument("--records", nargs="+", type=pathlib.Path, help="files of records to take instead of measuring")
     parser.add_argument("--commit", default="", help="state of the sources to record")
     arguments = parser.parse_args(argv)
-    if arguments.records:
-        entries = [entry for path in arguments.records for entry in json.loads(path.read_text())]
-        for table in tables_of(entries):
-            write(table, arguments.out)
-        return 0
     import torch
 
     if not torch.cuda.is_available():
@@ -69,41 +68,29 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def write(table: Mapping[str, Any], directory: pathlib.Path) -> None:
-    """Write a table to the file of its device."""
+    """Write a table to the file of its device, a line for each number of tokens and each tile."""
     path = directory / f"{'-'.join(table['device'].lower().split())}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(table, indent=1) + "\n")
+    tiles: list[dict[str, Any]] = []
+
+    def number(tile: dict[str, Any]) -> int:
+        if tile not in tiles:
+            tiles.append(tile)
+        return tiles.index(tile)
+
+    shapes = []
+    for entry in table["shapes"]:
+        rows = []
+        for tokens, row in entry["tokens"].items():
+            numbers = {name: number(tile) for name, tile in row["tiles"].items()}
+            rows.append(f'"{tokens}": {json.dumps({"us": row["us"], "tiles": numbers})}')
+        head = json.dumps({name: value for name, value in entry.items() if name != "tokens"})[:-1]
+        shapes.append(f'{head}, "tokens": {{\n' + ",\n".join(rows) + "\n}}")
+    head = {name: value for name, value in table.items() if name != "shapes"}
+    lines = [json.dumps(head)[:-1] + ', "shapes": [', ",\n".join(shapes), '], "tiles": [']
+    lines += [",\n".join(map(json.dumps, tiles)), "]}"]
+    path.write_text("\n".join(lines) + "\n")
     print(f"{len(table['shapes'])} shapes, written to {path}")
-
-
-# Element types by what cases of the suites begin with, and the record's name of the dense product of this package.
-_RECORDED = {"bf16": ("bfloat16", "cublas"), "rowwise": ("float8_e4m3fn", "scaled_mm")}
-
-
-def tables_of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tables, one for each device, that records of products in TFLOPS amount to."""
-    tables: dict[str, dict[str, Any]] = {}
-    shapes: dict[tuple[str, str, int, int], dict[str, Any]] = {}
-    for record in records:
-        kind, _, _ = record["case"].partition("-")
-        if kind not in _RECORDED:
-            continue
-        dtype, dense = _RECORDED[kind]
-        tokens, features, depth = (record["params"][name] for name in ("tokens", "features", "K"))
-        device = record["device"]
-        table = tables.setdefault(
-            device, {"device": device, "torch": record["torch"], "commit": record["commit"], "shapes": []}
-        )
-        key = device, dtype, features, depth
-        if key not in shapes:
-            shapes[key] = {"dtype": dtype, "features": features, "depth": depth, "tokens": {}}
-            table["shapes"].append(shapes[key])
-        work = 2e-6 * tokens * features * depth
-        rates = {Kernel.DENSE: record["baselines"][dense], Kernel.HOPPER: record["ours"]}
-        times = {kernel.value: round(work / rate, 2) for kernel, rate in rates.items()}
-        # One tile was measured, which is none that was found to be best.
-        shapes[key]["tokens"][str(tokens)] = {"us": times}
-    return list(tables.values())
 
 
 def measured(
@@ -128,10 +115,9 @@ def measured(
         for (kernel, number), us in times.items():
             if kernel not in best or us < best[kernel][0]:
                 best[kernel] = (us, candidates[kernel, number][0])
-        row: dict[str, Any] = {"us": {kernel.value: round(us, 2) for kernel, (us, _) in best.items()}}
+        row = {"us": {kernel.value: round(us, 2) for kernel, (us, _) in best.items()}}
         tile = best.get(Kernel.HOPPER, (0, None))[1]
-        if tile is not None:
-            row["configs"] = {Kernel.HOPPER.value: dataclasses.asdict(tile)}
+        row["tiles"] = {} if tile is None else {Kernel.HOPPER.value: dataclasses.asdict(tile)}
         rows[str(tokens)] = row
         print(f"{dtype} {features} x {depth}, {tokens} tokens: {row['us']}", flush=True)
     return {"dtype": dtype, "features": features, "depth": depth, "tokens": rows}
@@ -161,32 +147,37 @@ def runnable(x: Any, sparse: Any) -> dict[tuple[Kernel, int], tuple[Any, Callabl
         from .kernels.hopper import candidates, sparse_linear_hopper
 
         count = torch.cuda.get_device_properties(x.device).multi_processor_count
-        for number, tile in enumerate(candidates(tokens, sparse.shape[0], x.dtype, out_dtype, count)[:3]):
+        for number, tile in enumerate(candidates(tokens, *sparse.shape, x.dtype, out_dtype, count)[:TILES]):
             run = functools.partial(sparse_linear_hopper, sparse.values, sparse.packed, x, out, config=tile, **factors)
             found[Kernel.HOPPER, number] = (tile, run)
     return found
 
 
 def timed(candidates: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, float]:
-    """Return the median microseconds of each candidate, run in turns."""
+    """Return the median microseconds of each candidate, run in turns from CUDA graphs, without the host."""
     import torch
 
-    # Compilations are most of the time otherwise.
-    with ThreadPoolExecutor() as pool:
+    # Compilations are most of the time otherwise. Launches need the context of the GPU in each thread.
+    with ThreadPoolExecutor(initializer=lambda: torch.zeros((), device="cuda")) as pool:
         list(pool.map(lambda run: run(), candidates.values()))
     torch.cuda.synchronize()
+    graphs = {key: torch.cuda.CUDAGraph() for key in candidates}
+    for key, run in candidates.items():
+        with torch.cuda.graph(graphs[key]):
+            run()
     flush = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
     events: dict[Any, list[tuple[Any, Any]]] = {key: [] for key in candidates}
-    for _ in range(rounds):
-        for key, run in candidates.items():
+    for _ in range(rounds + 1):
+        for key, graph in graphs.items():
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             flush.zero_()
             start.record()
-            run()
+            graph.replay()
             end.record()
             events[key].append((start, end))
     torch.cuda.synchronize()
-    return {key: 1e3 * statistics.median(a.elapsed_time(b) for a, b in pairs) for key, pairs in events.items()}
+    # The first replay of a graph also brings it to the GPU.
+    return {key: 1e3 * statistics.median(a.elapsed_time(b) for a, b in pairs[1:]) for key, pairs in events.items()}
 
 
 if __name__ == "__main__":

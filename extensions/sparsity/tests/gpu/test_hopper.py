@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import pathlib
 import random
+from dataclasses import replace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
 from tritonext_sparsity.formats import wgmma_orders  # noqa: E402
-from tritonext_sparsity.kernels.hopper import ACTIVATIONS, Config, sparse_linear_hopper  # noqa: E402
+from tritonext_sparsity.kernels.hopper import ACTIVATIONS, Config, fitted, sparse_linear_hopper  # noqa: E402
 
 pytestmark = [
     pytest.mark.gpu,
@@ -169,6 +170,7 @@ KERNELS = [
     (Config(128, 64, 128, 3, 8, 2), torch.float32, ("scale_x",)),
     (Config(128, 32, 128, 4, 1, 1), torch.bfloat16, ("scale_w", "bias")),
     (Config(128, 16, 64, 6, 8, 1), torch.float16, ()),
+    (Config(128, 64, 64, 4, 8, 1, True), torch.bfloat16, ("scale_w", "scale_x")),
 ]
 
 
@@ -184,3 +186,53 @@ def test_random_shapes(dtype):
         config, out_dtype, extra = draw.choice(KERNELS)
         print("seed", seed, (tokens, features, depth), dtype, out_dtype, config, extra)
         check_linear(tokens, features, depth, dtype, generator, config, out_dtype, extra=extra)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e4m3fn])
+@pytest.mark.parametrize(
+    ("config", "shapes"),
+    [
+        # Fewer tiles than multiprocessors, more of them than a wave, and tiles that many blocks share.
+        (Config(256, 128, 128, 3, 8, 2, True), [(512, 4096, 7168), (300, 14336, 1024), (130, 520, 4096)]),
+        (Config(128, 256, 128, 2, 8, 2, True), [(512, 14336, 2048), (100, 1000, 8192)]),
+        (Config(128, 16, 128, 8, 8, 1, True), [(1, 4096, 4096), (16, 28672, 1024), (7, 136, 14336)]),
+    ],
+)
+def test_divided_tiles_are_the_same_each_time(generator, config, shapes, dtype):
+    config = replace(config, block_k=config.block_k * 2 // dtype.itemsize)
+    for tokens, features, depth in shapes:
+        values, meta, dense = sparse(features, depth, dtype, generator)
+        x = numbers((tokens, depth), dtype, generator)
+        outs = [torch.full((tokens, features), float("nan"), dtype=torch.float32, device=DEVICE) for _ in range(2)]
+        packed = prepacked(meta, dtype)
+
+        def run(out, values=values, packed=packed, x=x):
+            sparse_linear_hopper(values, packed, x, out, config=fitted(config, dtype, out.dtype))
+
+        run(outs[0])
+        assert difference(outs[0], x.double() @ dense.T) < (2e-3 if dtype.itemsize == 1 else 1e-5)
+        graphs = [torch.cuda.CUDAGraph() for _ in range(2)]
+        for graph in graphs:
+            with torch.cuda.graph(graph):
+                run(outs[1])
+        for graph in graphs * 10:
+            outs[1].fill_(float("nan"))
+            graph.replay()
+            assert torch.equal(*outs)
+
+
+def test_divided_tiles_of_two_streams(generator):
+    config = Config(128, 16, 128, 8, 8, 1, True)
+    values, meta, _ = sparse(4096, 4096, torch.bfloat16, generator)
+    packed = prepacked(meta, torch.bfloat16)
+    inputs = [numbers((16, 4096), torch.bfloat16, generator) for _ in range(2)]
+    outs = [torch.empty((16, 4096), dtype=torch.bfloat16, device=DEVICE) for _ in range(2)]
+    expected = [sparse_linear_hopper(values, packed, x, torch.empty_like(outs[0]), config=config) for x in inputs]
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    for _ in range(200):
+        for stream, x, out in zip(streams, inputs, outs, strict=True):
+            with torch.cuda.stream(stream):
+                sparse_linear_hopper(values, packed, x, out, config=config)
+    torch.cuda.synchronize()
+    assert all(map(torch.equal, outs, expected))

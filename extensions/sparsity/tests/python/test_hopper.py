@@ -19,6 +19,7 @@ from tritonext_sparsity.kernels import hopper, portable
 
 BF16, FP8, FP32 = (types.SimpleNamespace(itemsize=size) for size in (2, 1, 4))
 OPTIONAL = ("scale_w", "scale_x", "bias", "residual")
+DIVIDED = ("partials", "arrivals")
 SIZES = {"fp16": 2, "bf16": 2, "fp8e4nv": 1, "fp8e5": 1, "fp32": 4}
 
 
@@ -31,17 +32,21 @@ def compile_kernel(config, dtype="bf16", out="bf16", activation="none", given=()
         "x_desc": descriptor(dtype, [config.block_n, config.block_k]),
         "out_desc": descriptor(out, [config.block_n // config.split, config.block_m // 2]),
         "meta": "*i32",
+        "parts": "i32",
         "tokens": "i32",
         "features": "i32",
         "K": "i32",
     }
     signature |= {name: "*fp32" if name.startswith("scale") else f"*{out}" for name in given}
-    constants = {name: None for name in OPTIONAL if name not in given}
-    constants |= {name.upper(): value for name, value in dataclasses.asdict(config).items()}
+    sizes = dataclasses.asdict(config)
+    if sizes.pop("divided"):
+        signature |= {"partials": "*fp32", "arrivals": "*i32"}
+    constants = {name: None for name in (*OPTIONAL, *DIVIDED) if name not in signature}
+    constants |= {name.upper(): value for name, value in sizes.items()}
     constants["ACTIVATION"] = activation
     names = hopper.sparse_gemm.arg_names
     signature = {name: signature.get(name, "constexpr") for name in names}
-    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in ("meta", "features", "K")}
+    attributes = {(names.index("meta"),): [["tt.divisibility", 16]]}
     source = GluonASTSource(hopper.sparse_gemm, signature, constants, attributes)
     return triton.compile(source, target=parse_target("cuda:90"), options={"num_warps": 4})
 
@@ -60,7 +65,9 @@ def test_code_of_each_tile(tmp_path, number, dtype):
     kind = BF16 if dtype == "bf16" else FP8
     config = hopper.TILES[number][0]
     config = hopper.fitted(dataclasses.replace(config, block_k=config.block_k * 2 // kind.itemsize), kind, BF16)
-    kernel = compile_kernel(config, dtype)
+    # Each tile with either type, and with either kind of sharing.
+    config = dataclasses.replace(config, divided=(number % 2 == 0) == (dtype == "bf16"))
+    kernel = compile_kernel(config, dtype, given=("scale_w", "scale_x") if dtype != "bf16" else ())
     assert kernel.metadata.shared <= config.memory(kind.itemsize, 2) <= hopper.MEMORY
     log = assembled(kernel, tmp_path)
     assert "wgmma" not in log
@@ -74,7 +81,11 @@ def test_code_of_each_tile(tmp_path, number, dtype):
     assert "prmt" not in ptx[ptx.index("wgmma.fence") : ptx.index("wgmma.commit_group")]
     assert ("HGMMA.SP" if dtype == "bf16" else "QGMMA.SP") in kernel.asm["sass"]
     # Registers of warp groups and of the warp that copies.
-    assert {int(count) for count in re.findall(r"setmaxnreg\S+\s+(\d+)", ptx)} >= {240, 24}
+    registers = {232, 40} if config.divided else {240, 24}
+    assert {int(count) for count in re.findall(r"setmaxnreg\S+\s+(\d+)", ptx)} >= registers
+    # A piece is counted behind a barrier of the warp group that wrote its sums.
+    counted = re.findall(r"bar\.sync \s*\d+, 128;(?:(?!bar\.sync).)*?atom\.global\.gpu\.acq_rel\.add", ptx, re.DOTALL)
+    assert len(counted) == (2 if config.divided else 0)
 
 
 @pytest.mark.parametrize("out", ["fp16", "bf16", "fp32"])
@@ -104,19 +115,24 @@ def test_metadata_is_read_in_the_order_of_the_format(name, rows, columns):
 
 
 def test_tiles_fit_the_problem():
-    few = hopper.candidates(16, 4096, BF16, BF16, 132)[0]
-    assert (few.block_m, few.block_n) == (128, 16)
-    many = hopper.candidates(8192, 8192, BF16, BF16, 132)[0]
+    few = hopper.candidates(16, 4096, 4096, BF16, BF16, 132)[0]
+    assert (few.block_m, few.block_n, few.divided) == (128, 16, True)
+    many = hopper.candidates(8192, 8192, 8192, BF16, BF16, 132)[0]
     assert (many.block_m, many.block_n, many.block_k) == (256, 128, 128)
-    bytes_ = hopper.candidates(8192, 8192, FP8, BF16, 132)[0]
-    assert (bytes_.block_m, bytes_.block_n, bytes_.block_k) == (128, 256, 256)
+    bytes_ = hopper.candidates(8192, 8192, 8192, FP8, BF16, 132)[0]
+    assert (bytes_.block_m, bytes_.block_n, bytes_.block_k) == (256, 128, 256)
     # 64 tiles of 256 x 128 would leave half of the processors idle.
-    assert hopper.candidates(512, 4096, BF16, BF16, 132)[0].block_m == 128
+    half = hopper.candidates(512, 4096, 14336, BF16, BF16, 132)[0]
+    assert (half.block_m, half.divided) == (256, True)
+    # Whole waves have nothing to divide, nor have those that are more than half full.
+    for features in (33, 50, 66):
+        tried = hopper.candidates(512, features * 256, 4096, BF16, BF16, 132)
+        assert not any(config.divided for config in tried if (config.block_m, config.block_n) == (256, 128))
 
 
 def test_all_choices_fit_the_memory():
     kinds = (BF16, FP8)
     for tokens, features, kind, out in itertools.product((1, 100, 5000), (64, 4096, 30000), kinds, (BF16, FP32)):
-        for config in hopper.candidates(tokens, features, kind, out, 132):
+        for config in hopper.candidates(tokens, features, 4096, kind, out, 132):
             assert config.stages >= 2
             assert config.memory(kind.itemsize, out.itemsize) <= hopper.MEMORY

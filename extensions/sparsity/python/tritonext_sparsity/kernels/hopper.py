@@ -6,11 +6,15 @@ so a block computes a tile of ``w @ x.T``, and writes its transpose: the accumul
 
 One warp copies tiles of ``values`` and ``x`` into a ring in shared memory; two warp groups each multiply half of the
 rows with all of the columns. Their metadata comes from global memory straight into registers, in the order of those.
+
+Tiles that would leave half of a wave's blocks idle can be divided along K among them. Each block writes its sums of
+such a tile to memory, and the one that comes last adds them up, always in the same order.
 """
 
 from __future__ import annotations
 
 import functools
+import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -110,6 +114,63 @@ def _place(tile, tiles_m, tiles_n, GROUP: gl.constexpr):
 
 
 @gluon.jit
+def _count(tiles, parts, DIVIDED: gl.constexpr):
+    """Return how many tiles and pieces of tiles this block computes, and how many tiles are divided."""
+    block = gl.program_id(0)
+    blocks = gl.num_programs(0)
+    count = gl.cdiv(tiles - block, blocks)
+    rest = 0
+    if DIVIDED:
+        rest = tiles % blocks
+        count = tiles // blocks + (block < rest * parts).to(gl.int32)
+    return count, rest
+
+
+@gluon.jit
+def _piece(item, tiles, rounds, rest, parts, DIVIDED: gl.constexpr):
+    """Return the tile of a piece, and the first and the last of its rounds.
+
+    Blocks next to each other have the same part of K, and so find each other's operands in the cache.
+    """
+    block = gl.program_id(0)
+    tile = item * gl.num_programs(0) + block
+    begin = 0
+    end = rounds
+    if DIVIDED:
+        behind = tiles - rest
+        if tile >= behind:
+            part = block // rest
+            tile = behind + block % rest
+            begin = part * rounds // parts
+            end = (part + 1) * rounds // parts
+    return tile, begin, end
+
+
+@gluon.jit
+def _added(acc, whole, partials, arrivals, rest, parts, WHICH: gl.constexpr, SIZE: gl.constexpr):
+    """Return whether the sums of a tile are complete, and then the sums; those of a piece are written to memory."""
+    COLUMNS: gl.constexpr = acc.shape[1]
+    rows = gl.arange(0, acc.shape[0], gl.SliceLayout(1, acc.type.layout))
+    columns = gl.arange(0, COLUMNS, gl.SliceLayout(0, acc.type.layout))
+    at = partials + (WHICH * acc.shape[0] + rows)[:, None] * COLUMNS + columns[None, :]
+    complete = whole
+    if not whole:
+        block = gl.program_id(0)
+        gl.store(at + block * SIZE, acc)
+        gl.barrier()
+        number = block % rest
+        arrival = arrivals + 2 * number + WHICH
+        complete = gl.atomic_add(arrival, 1, sem="acq_rel", scope="gpu") == parts - 1
+        if complete:
+            acc = gl.load(at + number * SIZE, cache_modifier=".cg")
+            for part in range(1, parts):
+                acc += gl.load(at + (part * rest + number) * SIZE, cache_modifier=".cg")
+            # The next launch counts again.
+            gl.store(arrival, 0)
+    return complete, acc
+
+
+@gluon.jit
 def _advance(stage, phase, STAGES: gl.constexpr):
     following = stage + 1
     wrapped = following == STAGES
@@ -126,18 +187,22 @@ def _produce(
     empty,
     tiles_m,
     tiles_n,
-    steps,
+    rounds,
+    parts,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
     STAGES: gl.constexpr,
     GROUP: gl.constexpr,
+    DIVIDED: gl.constexpr,
 ):
+    count, rest = _count(tiles_m * tiles_n, parts, DIVIDED)
     stage = 0
     phase = 1
-    for tile in range(gl.program_id(0), tiles_m * tiles_n, gl.num_programs(0)):
+    for item in range(count):
+        tile, begin, end = _piece(item, tiles_m * tiles_n, rounds, rest, parts, DIVIDED)
         tile_m, tile_n = _place(tile, tiles_m, tiles_n, GROUP)
-        for step in range(steps):
+        for step in range(begin * _AHEAD, end * _AHEAD):
             mbarrier.wait(empty.index(stage), phase)
             ready = full.index(stage)
             mbarrier.expect(ready, values_desc.nbytes_per_cta + x_desc.nbytes_per_cta)
@@ -160,13 +225,23 @@ def _activate(value, ACTIVATION: gl.constexpr):
 
 
 @gluon.jit
+def _loaded(pointer, first, size, SIZE: gl.constexpr, layout: gl.constexpr):
+    """Return a part of a vector as float32; None of None."""
+    value = None
+    if pointer is not None:
+        at = first + gl.arange(0, SIZE, layout)
+        value = gl.load(pointer + at, mask=at < size, other=0.0).to(gl.float32)
+    return value
+
+
+@gluon.jit
 def _write(
     out_desc,
     buffer,
     sums,
-    scale_w,
-    scale_x,
-    bias,
+    factors_w,
+    factors_x,
+    added,
     residual,
     feature,
     token,
@@ -178,12 +253,12 @@ def _write(
     layout: gl.constexpr = sums.type.layout
     rows = feature + gl.arange(0, sums.shape[0], gl.SliceLayout(1, layout))
     columns = token + gl.arange(0, sums.shape[1], gl.SliceLayout(0, layout))
-    if scale_w is not None:
-        sums = sums * gl.load(scale_w + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
-    if scale_x is not None:
-        sums = sums * gl.load(scale_x + columns, mask=columns < tokens, other=0.0).to(gl.float32)[None, :]
-    if bias is not None:
-        sums = sums + gl.load(bias + rows, mask=rows < features, other=0.0).to(gl.float32)[:, None]
+    if factors_w is not None:
+        sums = sums * gl.convert_layout(factors_w, gl.SliceLayout(1, layout))[:, None]
+    if factors_x is not None:
+        sums = sums * gl.convert_layout(factors_x, gl.SliceLayout(0, layout))[None, :]
+    if added is not None:
+        sums = sums + gl.convert_layout(added, gl.SliceLayout(1, layout))[:, None]
     sums = _activate(sums, ACTIVATION)
     if residual is not None:
         inside = (rows < features)[:, None] & (columns < tokens)[None, :]
@@ -235,9 +310,12 @@ def _consume(
     buffers,
     full,
     empty,
+    partials,
+    arrivals,
     tiles_m,
     tiles_n,
-    steps,
+    rounds,
+    parts,
     row_tiles,
     units,
     tokens,
@@ -256,21 +334,34 @@ def _consume(
     layout: gl.constexpr = gl.NVMMADistributedLayout(
         [3, 0], [4, 1], [16, BLOCK_N, 256 // values.dtype.primitive_bitwidth]
     )
+    PART: gl.constexpr = BLOCK_N // SPLIT
+    flat: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
     buffer = buffers.index(WHICH)
+    DIVIDED: gl.constexpr = partials is not None
+    count, rest = _count(tiles_m * tiles_n, parts, DIVIDED)
     stage = 0
     phase = 0
-    for tile in range(gl.program_id(0), tiles_m * tiles_n, gl.num_programs(0)):
+    for item in range(count):
+        tile, begin, end = _piece(item, tiles_m * tiles_n, rounds, rest, parts, DIVIDED)
         tile_m, tile_n = _place(tile, tiles_m, tiles_n, GROUP)
         feature = tile_m * BLOCK_M + WHICH * ROWS
         row_tile = feature // 64
+        token = tile_n * BLOCK_N
+        # Behind the last product nothing else would hide the latency of these loads.
+        factors_w = _loaded(scale_w, feature, features, ROWS, gl.SliceLayout(1, layout))
+        added = _loaded(bias, feature, features, ROWS, gl.SliceLayout(1, layout))
+        factors_x = _loaded(scale_x, token, tokens, PART, flat)
+        if SPLIT == 2:
+            factors_y = _loaded(scale_x, token + PART, tokens, PART, flat)
         acc = gl.zeros([ROWS, BLOCK_N], gl.float32, layout)
         # Each has registers of its own, which are loaded again right behind the product that read them.
-        words0 = load_words(meta, row_tile, 0, row_tiles, units, ROWS, BLOCK_K)
-        words1 = load_words(meta, row_tile, UNITS, row_tiles, units, ROWS, BLOCK_K)
-        words2 = load_words(meta, row_tile, 2 * UNITS, row_tiles, units, ROWS, BLOCK_K)
-        words3 = load_words(meta, row_tile, 3 * UNITS, row_tiles, units, ROWS, BLOCK_K)
-        for step in range(0, steps, _AHEAD):
-            unit = (step + _AHEAD) * UNITS
+        unit = begin * _AHEAD * UNITS
+        words0 = load_words(meta, row_tile, unit, row_tiles, units, ROWS, BLOCK_K)
+        words1 = load_words(meta, row_tile, unit + UNITS, row_tiles, units, ROWS, BLOCK_K)
+        words2 = load_words(meta, row_tile, unit + 2 * UNITS, row_tiles, units, ROWS, BLOCK_K)
+        words3 = load_words(meta, row_tile, unit + 3 * UNITS, row_tiles, units, ROWS, BLOCK_K)
+        for turn in range(begin, end):
+            unit = (turn + 1) * _AHEAD * UNITS
             acc, stage, phase = _multiply(
                 values, x, full, empty, words0, acc, stage, phase, WHICH, ROWS, BLOCK_K, STAGES
             )
@@ -288,24 +379,60 @@ def _consume(
             )
             words3 = load_words(meta, row_tile, unit + 3 * UNITS, row_tiles, units, ROWS, BLOCK_K)
 
-        token = tile_n * BLOCK_N
-        if SPLIT == 1:
-            _write(
-                out_desc, buffer, acc, scale_w, scale_x, bias, residual, feature, token, tokens, features, ACTIVATION
-            )
-        else:
-            first, second = acc.reshape([ROWS, 2, BLOCK_N // 2]).permute([0, 2, 1]).split()
-            _write(
-                out_desc, buffer, first, scale_w, scale_x, bias, residual, feature, token, tokens, features, ACTIVATION
-            )
-            token += BLOCK_N // 2
-            _write(
-                out_desc, buffer, second, scale_w, scale_x, bias, residual, feature, token, tokens, features, ACTIVATION
-            )
+        complete = end - begin == rounds
+        if DIVIDED:
+            complete, acc = _added(acc, complete, partials, arrivals, rest, parts, WHICH, BLOCK_M * BLOCK_N)
+        if complete:
+            if SPLIT == 1:
+                _write(
+                    out_desc,
+                    buffer,
+                    acc,
+                    factors_w,
+                    factors_x,
+                    added,
+                    residual,
+                    feature,
+                    token,
+                    tokens,
+                    features,
+                    ACTIVATION,
+                )
+            else:
+                left, right = acc.reshape([ROWS, 2, PART]).permute([0, 2, 1]).split()
+                _write(
+                    out_desc,
+                    buffer,
+                    left,
+                    factors_w,
+                    factors_x,
+                    added,
+                    residual,
+                    feature,
+                    token,
+                    tokens,
+                    features,
+                    ACTIVATION,
+                )
+                _write(
+                    out_desc,
+                    buffer,
+                    right,
+                    factors_w,
+                    factors_y,
+                    added,
+                    residual,
+                    feature,
+                    token + PART,
+                    tokens,
+                    features,
+                    ACTIVATION,
+                )
     tma.store_wait(0)
 
 
-@gluon.jit
+# One kernel for all sizes: nothing in it is faster for those that 16 divides.
+@gluon.jit(do_not_specialize=["parts", "tokens", "features", "K"])
 def sparse_gemm(
     values_desc,
     x_desc,
@@ -315,6 +442,9 @@ def sparse_gemm(
     scale_x,
     bias,
     residual,
+    partials,
+    arrivals,
+    parts,
     tokens,
     features,
     K,
@@ -326,7 +456,10 @@ def sparse_gemm(
     SPLIT: gl.constexpr,
     ACTIVATION: gl.constexpr,
 ):
-    """Compute ``out = activation(x @ w.T * scales + bias) + residual`` of a weight that is 2:4 sparse."""
+    """Compute ``out = activation(x @ w.T * scales + bias) + residual`` of a weight that is 2:4 sparse.
+
+    With memory for ``partials`` each tile behind the last full wave is divided among so many blocks as there are parts.
+    """
     values = gl.allocate_shared_memory(values_desc.dtype, [STAGES, BLOCK_M, BLOCK_K // 2], values_desc.layout)
     x = gl.allocate_shared_memory(x_desc.dtype, [STAGES, BLOCK_N, BLOCK_K], x_desc.layout)
     buffers = gl.allocate_shared_memory(out_desc.dtype, [2, BLOCK_N // SPLIT, BLOCK_M // 2], out_desc.layout)
@@ -339,7 +472,7 @@ def sparse_gemm(
     tiles_m = gl.cdiv(features, BLOCK_M)
     tiles_n = gl.cdiv(tokens, BLOCK_N)
     # Whole rounds of those that are loaded ahead: behind the last column copies bring zeros.
-    steps = gl.cdiv(K, _AHEAD * BLOCK_K) * _AHEAD
+    rounds = gl.cdiv(K, _AHEAD * BLOCK_K)
     row_tiles = gl.cdiv(features, 64)
     units = gl.cdiv(K, 64)
     gl.warp_specialize(
@@ -358,9 +491,12 @@ def sparse_gemm(
                     buffers,
                     full,
                     empty,
+                    partials,
+                    arrivals,
                     tiles_m,
                     tiles_n,
-                    steps,
+                    rounds,
+                    parts,
                     row_tiles,
                     units,
                     tokens,
@@ -389,9 +525,12 @@ def sparse_gemm(
                     buffers,
                     full,
                     empty,
+                    partials,
+                    arrivals,
                     tiles_m,
                     tiles_n,
-                    steps,
+                    rounds,
+                    parts,
                     row_tiles,
                     units,
                     tokens,
@@ -417,17 +556,20 @@ def sparse_gemm(
                     empty,
                     tiles_m,
                     tiles_n,
-                    steps,
+                    rounds,
+                    parts,
                     BLOCK_M,
                     BLOCK_N,
                     BLOCK_K,
                     STAGES,
                     GROUP,
+                    partials is not None,
                 ),
             ),
         ],
         [4, 1],
-        [240, 24],
+        # Dividing tiles takes the warp that copies more than 24.
+        [240, 24] if partials is None else [232, 40],
     )
 
 
@@ -441,7 +583,9 @@ class Config:
         block_k: Columns of the weight, a multiple of 64, or of 128 for 8-bit types.
         stages: Tiles in the ring.
         group: Rows of tiles that are computed together.
-        split: In how many parts a tile is written.
+        split: In how many parts a tile is written, 1 or 2.
+        divided: Whether the tiles behind the last full wave are divided along K, where there is more than one
+            multiprocessor for each.
     """
 
     block_m: int = 256
@@ -450,11 +594,12 @@ class Config:
     stages: int = 3
     group: int = 8
     split: int = 2
+    divided: bool = False
 
     def memory(self, itemsize: int, out_itemsize: int) -> int:
         """Return how many bytes of shared memory a block takes, for operands and an output of such elements."""
         stage = (self.block_m // 2 + self.block_n) * self.block_k * itemsize
-        return self.stages * (stage + 16) + self.block_m * self.block_n // self.split * out_itemsize + 1024
+        return self.stages * (stage + 16) + self.block_m * self.block_n // self.split * out_itemsize + 2048
 
 
 DEFAULT = Config()
@@ -465,35 +610,49 @@ MEMORY = 232448
 # Tiles, and the microseconds in which all multiprocessors of an H200 multiply one each with 4,096 columns, of 16-bit
 # and of 8-bit types. A stage of 8-bit types has twice the columns that stand here.
 TILES = (
-    (DEFAULT, 31.3, 20.0),
-    (Config(128, 256, 128, 2, 8, 2), 33.0, 18.8),
-    (Config(256, 64, 128, 4, 8, 1), 22.5, 14.0),
-    (Config(128, 128, 128, 4, 8, 1), 19.7, 11.6),
-    (Config(128, 64, 128, 6, 8, 1), 15.3, 8.4),
-    (Config(128, 32, 128, 8, 8, 1), 12.6, 6.6),
-    (Config(128, 16, 128, 8, 8, 1), 11.4, 6.0),
+    (DEFAULT, 31.3, 17.8),
+    (Config(128, 256, 64, 4, 8, 2), 33.0, 17.9),
+    (Config(256, 64, 128, 4, 8, 1), 22.0, 12.6),
+    (Config(128, 128, 128, 4, 8, 1), 19.7, 10.4),
+    (Config(128, 64, 128, 6, 8, 1), 13.6, 7.1),
+    (Config(128, 32, 128, 8, 8, 1), 10.2, 5.6),
+    (Config(128, 16, 128, 8, 8, 1), 8.6, 5.1),
 )
 
+# Microseconds that divided tiles take longer, at least and for each element.
+EXCHANGE = (3.0, 2e-4)
 
-def candidates(tokens: int, features: int, dtype: torch.dtype, out_dtype: torch.dtype, count: int) -> list[Config]:
+
+def candidates(
+    tokens: int, features: int, depth: int, dtype: torch.dtype, out_dtype: torch.dtype, count: int
+) -> list[Config]:
     """Return sizes of tiles for a product, those first that are expected to be fastest.
 
     Args:
         tokens: Rows of the activations.
         features: Rows of the weight.
+        depth: Columns of both.
         dtype: Type of both.
         out_dtype: Type of the output.
         count: Multiprocessors of the GPU.
     """
-
-    def cost(entry: tuple[Config, float, float]) -> float:
-        config = entry[0]
+    costs: list[tuple[float, Config]] = []
+    for shape, *microseconds in TILES:
+        config = fitted(replace(shape, block_k=shape.block_k * 2 // dtype.itemsize), dtype, out_dtype)
+        wave = microseconds[0 if dtype.itemsize == 2 else 1] * depth / 4096
         tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
-        return -(-tiles // count) * entry[1 if dtype.itemsize == 2 else 2]
+        costs.append((-(-tiles // count) * wave, config))
+        parts = _parts(tiles, depth, config, count)
+        if parts > 1:
+            exchange = EXCHANGE[0] + EXCHANGE[1] * config.block_m * config.block_n
+            costs.append(((tiles // count + 1 / parts) * wave + exchange, replace(config, divided=True)))
+    return [config for _, config in sorted(costs, key=lambda cost: cost[0])]
 
-    ordered = [entry[0] for entry in sorted(TILES, key=cost)]
-    deep = [replace(config, block_k=config.block_k * 2 // dtype.itemsize) for config in ordered]
-    return [fitted(config, dtype, out_dtype) for config in deep]
+
+def _parts(tiles: int, depth: int, config: Config, count: int) -> int:
+    """Return how many blocks compute each tile behind the last full wave where these are divided."""
+    rest = tiles % count
+    return min(count // rest, -(-depth // (_AHEAD.value * config.block_k))) if rest else 1
 
 
 def fitted(config: Config, dtype: torch.dtype, out_dtype: torch.dtype) -> Config:
@@ -503,12 +662,10 @@ def fitted(config: Config, dtype: torch.dtype, out_dtype: torch.dtype) -> Config
     return config
 
 
-def choose(
-    tokens: int, features: int, dtype: torch.dtype, out_dtype: torch.dtype, device: torch.device | None = None
-) -> Config:
-    """Return the sizes of tiles for a product on a GPU, the first one when None; otherwise as :func:`candidates`."""
-    index = 0 if device is None or device.index is None else device.index
-    return candidates(tokens, features, dtype, out_dtype, _multiprocessors(index))[0]
+def choose(x: torch.Tensor, features: int, out_dtype: torch.dtype) -> Config:
+    """Return the sizes of tiles for a product of ``x`` with a weight of so many rows: the first candidate."""
+    tokens, depth = x.shape
+    return candidates(tokens, features, depth, x.dtype, out_dtype, _multiprocessors(x.device.index))[0]
 
 
 def shared_layout(block: list[int], bits: int) -> gl.NVMMASharedLayout:
@@ -556,7 +713,16 @@ def sparse_linear_hopper(
         return TensorDescriptor.from_tensor(tensor, block, shared_layout(block, 8 * tensor.element_size()))
 
     tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
-    sparse_gemm[(min(tiles, _multiprocessors(x.device.index)),)](
+    blocks = _multiprocessors(x.device.index)
+    parts = _parts(tiles, K, config, blocks) if config.divided else 1
+    partials = arrivals = None
+    if parts > 1:
+        size = tiles % blocks * parts * config.block_m * config.block_n
+        partials = torch.empty(size, dtype=torch.float32, device=x.device)
+        arrivals = _arrivals_of(x.device).take()
+    else:
+        blocks = min(tiles, blocks)
+    sparse_gemm[(blocks,)](
         describe(values, [config.block_m, config.block_k // 2]),
         describe(x, [config.block_n, config.block_k]),
         describe(out, [config.block_n // config.split, config.block_m // 2]),
@@ -565,6 +731,9 @@ def sparse_linear_hopper(
         scale_x,
         bias,
         residual,
+        partials,
+        arrivals,
+        parts,
         tokens,
         features,
         K,
@@ -585,3 +754,44 @@ def _multiprocessors(device: int) -> int:
     import torch
 
     return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+class _Arrivals:
+    """Counters of the pieces of divided tiles on one GPU, which are zero between launches.
+
+    Launches on one stream come one after another, and share counters. A graph is launched anywhere, so each launch that
+    it captures has counters of its own.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._size = 2 * _multiprocessors(device.index)
+        self._unused: list[torch.Tensor] = []
+        self._of_streams: dict[int, torch.Tensor] = {}
+        self._lock = threading.Lock()
+
+    def take(self) -> torch.Tensor:
+        """Return counters for a launch on the current stream."""
+        import torch
+
+        with self._lock:
+            if torch.cuda.is_current_stream_capturing():
+                # Without any at hand the graph clears them each time.
+                return self._unused.pop() if self._unused else self._zeros(self._device)
+            if len(self._unused) < 64:
+                # A copy from the host is over when it returns, so that other streams find zeros.
+                self._unused.extend(self._zeros("cpu", 512).to(self._device).unbind())
+            stream = torch.cuda.current_stream(self._device).cuda_stream
+            if stream not in self._of_streams:
+                self._of_streams[stream] = self._unused.pop()
+            return self._of_streams[stream]
+
+    def _zeros(self, device: torch.device | str, *count: int) -> torch.Tensor:
+        import torch
+
+        return torch.zeros((*count, self._size), dtype=torch.int32, device=device)
+
+
+@functools.cache
+def _arrivals_of(device: torch.device) -> _Arrivals:
+    return _Arrivals(device)
