@@ -7,6 +7,7 @@ from typing import Any
 
 from .elements import element
 from .errors import (
+    AssertionFailure,
     BarrierMisuse,
     ByteCountMismatch,
     Deadlock,
@@ -22,6 +23,7 @@ from .errors import (
 from .runner import Report, load, run
 
 __all__ = [
+    "AssertionFailure",
     "BarrierMisuse",
     "ByteCountMismatch",
     "Deadlock",

@@ -102,7 +102,7 @@ for _name, _function in {
     "arith.divsi": _quotient,
     "arith.remsi": lambda a, b: a - _quotient(a, b) * b,
     "arith.floordivsi": lambda a, b: a // np.where(b == 0, 1, b),
-    "arith.ceildivsi": lambda a, b: -(-a // np.where(b == 0, 1, b)),
+    "arith.ceildivsi": lambda a, b: a // np.where(b == 0, 1, b) + (a % np.where(b == 0, 1, b) != 0),
     "arith.andi": np.bitwise_and,
     "arith.ori": np.bitwise_or,
     "arith.xori": np.bitwise_xor,

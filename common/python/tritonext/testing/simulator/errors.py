@@ -5,6 +5,7 @@ from __future__ import annotations
 from tritonext.errors import UserError
 
 __all__ = [
+    "AssertionFailure",
     "BarrierMisuse",
     "ByteCountMismatch",
     "Deadlock",
@@ -21,6 +22,10 @@ __all__ = [
 
 class Finding(UserError):
     """A module does what goes wrong on a GPU, at least sometimes."""
+
+
+class AssertionFailure(Finding):
+    """A ``tl.device_assert`` does not hold."""
 
 
 class Deadlock(Finding):

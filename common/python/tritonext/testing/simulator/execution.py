@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import PURE, multiply, result_element
-from .elements import Element
-from .errors import OutOfRange, ReadBeforeCompletion, UninitializedRead, UnsupportedOperation
+from .elements import Element, element
+from .errors import AssertionFailure, OutOfRange, ReadBeforeCompletion, UninitializedRead, UnsupportedOperation
 from .machine import Access, Actor, Barrier, Program, Steps, Waiting
 from .memory import GlobalMemory, MemoryView, TensorDescriptor, dense_strides
 from .module import Block, Operation, Region, Value
@@ -29,7 +29,6 @@ _TERMINATORS = (
     "ttg.warp_yield",
     "ttg.warp_return",
 )
-_CLUSTERS = ("ttng.cluster_arrive", "ttng.cluster_wait", "ttng.cluster_barrier", "ttng.map_to_remote_buffer")
 # What does not change what a program computes, and what the simulator orders anyway.
 _NOTHING = (
     "gpu.barrier",
@@ -73,16 +72,16 @@ class Kernel:
 
     def _place(self) -> None:
         """Give each allocation its own bytes, or those that ``allocation.offset`` says."""
-        allocations = [op for op in self.module.regions[0].walk() if op.name == "ttg.local_alloc"]
-        placed = [op.attributes.get("allocation.offset") for op in allocations]
-        for operation, offset in zip(allocations, placed):
-            of = operation.results[0].type
-            assert of.element is not None
-            size = int(np.prod(of.shape)) * of.element.bytes
-            if None in placed:
-                offset = -(-self.shared_bytes // 128) * 128
-            self.offsets[operation] = offset
-            self.shared_bytes = max(self.shared_bytes, offset + size)
+        allocated = "ttg.shared" in self.module.attributes
+        for operation in self.module.regions[0].walk():
+            if operation.name == "ttg.local_alloc":
+                of = operation.results[0].type
+                assert of.element is not None
+                size = int(np.prod(of.shape)) * of.element.bytes
+                offset = operation.attributes["allocation.offset"] if allocated else -(-self.shared_bytes // 128) * 128
+                self.offsets[operation] = offset
+                self.shared_bytes = max(self.shared_bytes, offset + size)
+        self.shared_bytes = max(self.shared_bytes, self.module.attributes.get("ttg.shared", 0))
 
 
 class Frame:
@@ -161,6 +160,9 @@ class Execution:
             for operation in block.operations:
                 self.actor.operation = operation
                 name = operation.name
+                if "allocation.size" in operation.attributes and name != "ttg.warp_specialize":
+                    yield None
+                    self._use_scratch(operation)
                 if name == "arith.select" and operation.operands[0].type.kind == "scalar":
                     # What is passed on may be under way, as through an scf.if.
                     chosen = operation.operands[1 if self.get(operation.operands[0]) else 2]
@@ -185,10 +187,18 @@ class Execution:
             else:
                 return []
 
+    def _use_scratch(self, operation: Operation) -> None:
+        """Write the shared memory through which an operation moves elements between threads."""
+        size = operation.attributes["allocation.size"]
+        byte = element("i8")
+        view = MemoryView(
+            self.program.memory, "scratch memory", operation.attributes["allocation.offset"], (size,), (1,), byte
+        )
+        self.program.write(view, self.program.new_access(self.actor, operation), generic=True)
+        view.of(view.memory.filled)[...] = False
+
     @staticmethod
     def _unsupported(operation: Operation) -> UnsupportedOperation:
-        if operation.name in _CLUSTERS:
-            return UnsupportedOperation("the simulator has no clusters", where=operation, found=operation.name)
         return UnsupportedOperation("the simulator does not know an operation", where=operation, found=operation.name)
 
     def _bind(self, block: Block, arguments: list[Any]) -> None:
@@ -323,6 +333,23 @@ def _program_id(run: Execution, operation: Operation) -> Any:
 @_effect("tt.get_num_programs")
 def _num_programs(run: Execution, operation: Operation) -> Any:
     return np.array(run.kernel.grid[operation.attributes["axis"]], np.int32)
+
+
+@_effect("tt.assert")
+def _assert(run: Execution, operation: Operation) -> None:
+    if not np.all(run.get(operation.operands[0])):
+        raise AssertionFailure(
+            "an assertion of the kernel fails",
+            where=operation,
+            found=operation.attributes["message"],
+            details=[f"in {run.actor} of program {run.program.place}"],
+        )
+
+
+@_effect("tt.print")
+def _print(run: Execution, operation: Operation) -> None:
+    values = [np.array2string(np.asarray(run.get(operand))) for operand in operation.operands]
+    print(f"{run.program.place}{operation.attributes['prefix']}", *values)
 
 
 # Reductions, which run regions.
@@ -490,29 +517,75 @@ def _reinterpret_descriptor(run: Execution, operation: Operation) -> TensorDescr
     return TensorDescriptor(made.address, made.shape, made.strides, made.element, block, made.box, made.fill)
 
 
-def _descriptor_load(run: Execution, descriptor: TensorDescriptor, coordinates: list[int]) -> np.ndarray:
-    addresses, mask = descriptor.locate(coordinates)
-    return run.kernel.memory.load(addresses, mask, descriptor.fill, descriptor.element, "descriptor load")
+Place = tuple[np.ndarray, "np.ndarray | None"]
 
 
-def _descriptor_store(run: Execution, descriptor: TensorDescriptor, coordinates: list[int], data: np.ndarray) -> None:
-    addresses, mask = descriptor.locate(coordinates)
-    run.kernel.memory.store(addresses, data.reshape(descriptor.block), mask, descriptor.element, "descriptor store")
+def _block(descriptor: TensorDescriptor, coordinates: list[Any], shape: tuple[int, ...]) -> Place:
+    """Return where a block lies, or rows when the first coordinate is a tensor of their numbers."""
+    if np.ndim(coordinates[0]):
+        return descriptor.locate_rows(coordinates[0], int(coordinates[1]), shape[-1])
+    return descriptor.locate([int(coordinate) for coordinate in coordinates])
 
 
-@_effect("tt.descriptor_load")
+def _read_block(run: Execution, descriptor: TensorDescriptor, place: Place) -> np.ndarray:
+    addresses, mask = place
+    data = run.kernel.memory.load(addresses, mask, None, descriptor.element, "descriptor load")
+    return data if mask is None else np.where(mask, data, descriptor.fill)
+
+
+def _write_block(run: Execution, descriptor: TensorDescriptor, place: Place, data: np.ndarray) -> None:
+    addresses, mask = place
+    data = data.reshape(addresses.shape)
+    run.kernel.memory.store(addresses, data, mask, descriptor.element, "descriptor store")
+
+
+# Numbers of the enumeration DescriptorReduceKind.
+_REDUCTIONS: dict[int, Callable[[Any, Any], Any]] = {
+    1: np.add,
+    2: np.minimum,
+    3: np.maximum,
+    4: lambda old, new: np.where(old >= new, 0, old + 1),
+    5: lambda old, new: np.where((old == 0) | (old > new), new, old - 1),
+    6: np.bitwise_and,
+    7: np.bitwise_or,
+    8: np.bitwise_xor,
+}
+
+
+def _reduce_block(
+    run: Execution, operation: Operation, descriptor: TensorDescriptor, place: Place, data: np.ndarray
+) -> None:
+    of = descriptor.element
+    kind = _REDUCTIONS[operation.attributes["kind"]]
+    old = of.decode(_read_block(run, descriptor, place))
+    new = of.decode(data.reshape(old.shape))
+    _write_block(run, descriptor, place, of.encode(of.cast(kind(old, new))))
+
+
+@_effect("tt.descriptor_load", "tt.descriptor_gather")
 def _load_block(run: Execution, operation: Operation) -> Any:
-    descriptor, *coordinates = operation.operands
+    descriptor, *coordinates = map(run.get, operation.operands)
     of, shape = result_element(operation), operation.results[0].type.shape
-    return of.decode(_descriptor_load(run, run.get(descriptor), run.integers(coordinates))).reshape(shape)
+    place = _block(descriptor, coordinates, shape)
+    return of.decode(_read_block(run, descriptor, place)).reshape(shape)
 
 
-@_effect("tt.descriptor_store")
-def _store_block(run: Execution, operation: Operation) -> None:
-    target, value, *coordinates = operation.operands
-    descriptor = run.get(target)
-    data = descriptor.element.encode(run.get(value))
-    _descriptor_store(run, descriptor, run.integers(coordinates), data)
+@_effect("tt.descriptor_store", "tt.descriptor_reduce")
+def _store_block(run: Execution, operation: Operation) -> Steps:
+    yield None
+    descriptor, value, *coordinates = map(run.get, operation.operands)
+    place, data = _block(descriptor, coordinates, value.shape), descriptor.element.encode(value)
+    if operation.name == "tt.descriptor_reduce":
+        _reduce_block(run, operation, descriptor, place, data)
+    else:
+        _write_block(run, descriptor, place, data)
+
+
+@_effect("tt.descriptor_scatter")
+def _scatter_block(run: Execution, operation: Operation) -> Steps:
+    yield None
+    descriptor, rows, column, value = map(run.get, operation.operands)
+    _write_block(run, descriptor, _block(descriptor, [rows, column], value.shape), descriptor.element.encode(value))
 
 
 # Shared memory.
@@ -713,16 +786,11 @@ def _wait(run: Execution, operation: Operation) -> Steps:
 # Copies by descriptors.
 
 
-@_effect("ttng.async_tma_copy_global_to_local")
-def _descriptor_copy(run: Execution, operation: Operation) -> Steps:
-    yield None
-    source, coordinates, offsets, target, result, predicate = operation.segments()
-    if offsets:
-        raise UnsupportedOperation("the simulator does not know copies of images", where=operation)
-    if not run.holds(predicate):
-        return
-    descriptor, at, view, program = run.get(source[0]), run.integers(coordinates), run.get(result[0]), run.program
-    barrier = run.barrier(target[0])
+def _start_load(
+    run: Execution, operation: Operation, descriptor: TensorDescriptor, place: Place, target: Value, view: MemoryView
+) -> None:
+    """Let a copy fill a view at any time from now on, and then tell a barrier."""
+    program, barrier = run.program, run.barrier(target)
     barrier.check_valid(operation, run.actor)
     access = program.new_access(run.actor, operation)
     access.tid, access.epoch, access.barrier = barrier.tid, barrier.phase + 1, barrier
@@ -730,29 +798,68 @@ def _descriptor_copy(run: Execution, operation: Operation) -> Steps:
     program.loads.append(access)
 
     def effect() -> None:
-        view.put(_descriptor_load(run, descriptor, at).reshape(view.shape))
+        view.put(_read_block(run, descriptor, place).reshape(view.shape))
         barrier.complete(access, view.bytes)
 
     access.effect = effect
     program.in_flight.append(access)
 
 
-@_effect("ttng.async_tma_copy_local_to_global")
-def _descriptor_copy_back(run: Execution, operation: Operation) -> Steps:
+@_effect("ttng.async_tma_copy_global_to_local")
+def _descriptor_copy(run: Execution, operation: Operation) -> Steps:
     yield None
-    target, *coordinates, source = map(run.get, operation.operands)
-    at, program, actor = [int(x) for x in coordinates], run.program, run.actor
+    source, coordinates, offsets, target, result, predicate = operation.segments()
+    if offsets:
+        raise UnsupportedOperation("the simulator does not know copies of images", where=operation)
+    if run.holds(predicate):
+        descriptor, view = run.get(source[0]), run.get(result[0])
+        place = _block(descriptor, list(map(run.get, coordinates)), view.shape)
+        _start_load(run, operation, descriptor, place, target[0], view)
+
+
+@_effect("ttng.async_tma_gather")
+def _gather_rows(run: Execution, operation: Operation) -> Steps:
+    yield None
+    source, rows, column, target, result, predicate = operation.operands
+    if run.get(predicate):
+        descriptor, view = run.get(source), run.get(result)
+        place = _block(descriptor, [run.get(rows), run.get(column)], view.shape)
+        _start_load(run, operation, descriptor, place, target, view)
+
+
+def _start_store(run: Execution, operation: Operation, source: MemoryView, write: Callable[[np.ndarray], None]) -> None:
+    """Let a copy read a view, and later write what it read, at any time from now on."""
+    program, actor = run.program, run.actor
     access = program.new_access(actor, operation, actor.stores)
     program.read(source, access, fenced=True)
     written = program.new_access(actor, operation, actor.written)
     data: list[np.ndarray] = []
     access.effect = lambda: data.append(source.fetch())
 
-    def write() -> None:
+    def effect() -> None:
         program.complete_until(actor.stores, access)
-        _descriptor_store(run, target, at, data[0])
+        write(data[0])
 
-    written.effect = write
+    written.effect = effect
+
+
+@_effect("ttng.async_tma_copy_local_to_global", "ttng.async_tma_reduce")
+def _descriptor_copy_back(run: Execution, operation: Operation) -> Steps:
+    yield None
+    descriptor, *coordinates, source = map(run.get, operation.operands)
+    place = _block(descriptor, coordinates, source.shape)
+    if operation.name == "ttng.async_tma_reduce":
+        _start_store(run, operation, source, lambda data: _reduce_block(run, operation, descriptor, place, data))
+    else:
+        _start_store(run, operation, source, lambda data: _write_block(run, descriptor, place, data))
+
+
+@_effect("ttng.async_tma_scatter")
+def _scatter_rows(run: Execution, operation: Operation) -> Steps:
+    yield None
+    descriptor, rows, column, source = map(run.get, operation.operands)
+    place = _block(descriptor, [rows, column], source.shape)
+    _start_store(run, operation, source, lambda data: _write_block(run, descriptor, place, data))
 
 
 @_effect("ttng.async_tma_store_wait")

@@ -311,6 +311,9 @@ class Program:
     def __init__(self, scheduler: Scheduler, place: tuple[int, int, int], shared_bytes: int, num_warps: int) -> None:
         self.scheduler = scheduler
         self.random = scheduler.random
+        # How likely something that is under way ends at a step.
+        fixed = {"eager": 1.0, "lazy": 0.0}
+        self.haste = fixed[scheduler.order] if scheduler.order in fixed else self.random.choice((0.03, 0.3, 0.8))
         self.place = place
         self.memory = SharedMemory(shared_bytes)
         self.accesses: list[Access] = []
@@ -514,7 +517,6 @@ class Program:
         """
         while self.complete_any():
             pass
-        self.finish(self.root)
         for load in self.loads:
             if self.root.clock[load.tid] < load.epoch:
                 raise Leak(
@@ -538,15 +540,15 @@ class Scheduler:
     Args:
         seed: Of all choices.
         order: When asynchronous work ends: at a ``random`` moment, as soon (``eager``) or as late (``lazy``) as it can.
-        limit: Number of operations after which a run counts as one without an end.
+        limit: Number of steps after which a run counts as one without an end.
+        ended: Called when a program has ended; may start another one.
     """
 
-    def __init__(self, seed: str, order: str, limit: int) -> None:
+    def __init__(self, seed: str, order: str, limit: int, ended: Callable[[], None]) -> None:
         self.random = random.Random(seed)
-        self.haste = {"eager": 1.0, "lazy": 0.0}.get(order) if order != "random" else None
-        if self.haste is None:
-            self.haste = self.random.choice((0.03, 0.3, 0.8))
+        self.order = order
         self.limit = limit
+        self.ended = ended
         self.steps = 0
         self.switches = 0
         self.actors: list[Actor] = []
@@ -590,7 +592,7 @@ class Scheduler:
                 hint="pass a larger limit if the kernel does that much",
             )
         program = actor.program
-        while program.in_flight and self.random.random() < self.haste:
+        while program.in_flight and self.random.random() < program.haste:
             program.complete_any()
         try:
             assert actor.steps is not None
@@ -599,6 +601,9 @@ class Scheduler:
             self.actors.remove(actor)
             program.actors.remove(actor)
             program.finish(actor)
+            if actor is program.root:
+                program.end()
+                self.ended()
 
     def _deadlock(self) -> Finding:
         waits = [(actor, actor.waiting) for actor in self.actors if actor.waiting and not actor.waiting.others]

@@ -144,6 +144,13 @@ class TensorDescriptor:
     box: tuple[int, ...] = ()
     fill: Any = 0
 
+    def locate_rows(self, rows: np.ndarray, column: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the addresses of ``width`` elements of each of some rows of a matrix, and which lie in it."""
+        at = np.arange(column, column + width, dtype=np.int64)
+        rows = rows.astype(np.int64)[:, None]
+        inside = (rows >= 0) & (rows < self.shape[0]) & (at >= 0) & (at < self.shape[1])
+        return self.address + rows * self.strides[0] + at * self.strides[1], inside
+
     def locate(self, coordinates: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the addresses of the block at ``coordinates``, and which lie in the tensor; None for all."""
         addresses = np.array(self.address, np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from tritonext._triton import ir
 from tritonext.errors import UserError
 
 from .elements import Element
+from .errors import OutOfRange
 from .execution import Execution, Frame, Kernel
 from .machine import Program, Scheduler
 from .memory import GlobalMemory, TensorDescriptor
@@ -23,7 +25,17 @@ from .module import Operation, Value, parse
 __all__ = ["Report", "load", "run"]
 
 ORDERS = ("random", "eager", "lazy")
-_ATOMIC = ("tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_poll")
+_TARGET = re.compile(r'"?ttg\.target"? = "cuda:(\d+)"')
+_ALLOCATION = "nvidia.ttgpuir.allocate_shared_memory_nv"
+# The version of PTX does not matter for the size of scratch memory of the targets that are simulated.
+_PTX = 86
+SHARED_BYTES = 232448
+"""What a program may have on Hopper and Blackwell: CUDA Programming Guide, compute capabilities."""
+
+RESIDENT = 64
+"""How many programs run at the same time where they have atomic operations."""
+
+_ATOMIC = ("tt.atomic_rmw", "tt.atomic_cas")
 
 
 @dataclass
@@ -47,12 +59,14 @@ class Report:
     shared_bytes: int = 0
 
 
-def load(source: Any, name: str = "<ttgir>") -> Operation:
+def load(source: Any, name: str = "<ttgir>", *, allocate: bool = True) -> Operation:
     """Return the module of a compiled kernel, or of the text of one.
 
     Args:
         source: A ``triton.compiler.CompiledKernel``, the text of a module, or the path of a file with it.
         name: What messages call a text whose operations have no other location.
+        allocate: Whether shared memory is laid out as stock compilation does it next, so that buffers that are used at
+            different times share bytes with each other and with scratch memory. Otherwise each buffer has its own.
 
     Raises:
         DiagnosticError: The text is no valid module.
@@ -67,8 +81,13 @@ def load(source: Any, name: str = "<ttgir>") -> Operation:
         with open(source, encoding="utf-8") as file:
             source = file.read()
     context = ir.context()
-    text = ir.generic_text(ir.parse_text(source, context, name), context)
-    return parse(text, lambda file: ir.source_name(file, name))
+    module = ir.parse_text(source, context, name)
+    if allocate:
+        target = _TARGET.search(source)
+        manager = ir.pass_manager(context)
+        ir.add_pass(manager, _ALLOCATION, (target[1] if target else 90, _PTX))
+        ir.run(manager, module, name)
+    return parse(ir.generic_text(module, context), lambda file: ir.source_name(file, name))
 
 
 def run(
@@ -89,26 +108,36 @@ def run(
         )
     memory = GlobalMemory()
     kernel = Kernel(module, memory, sizes)
+    if kernel.shared_bytes > SHARED_BYTES:
+        raise OutOfRange(
+            "the buffers do not fit into shared memory",
+            where=f"kernel {_entry(kernel)[0]}",
+            expected=f"at most {SHARED_BYTES} bytes",
+            found=kernel.shared_bytes,
+            hint="use fewer or smaller buffers, or let those that are used at different times share their bytes",
+        )
     name, entry = _entry(kernel)
     values = _bind(entry, arguments, memory, name)
     places = list(itertools.product(*map(range, reversed(sizes))))
     report = Report(name, seed, len(places), kernel.counts, shared_bytes=kernel.shared_bytes)
+    # Programs that talk to each other have to run at the same time.
     together = any(operation.name in _ATOMIC for operation in module.regions[0].walk())
-    groups = [places] if together else [[place] for place in places]
+    waiting = iter(places)
+
+    def start() -> None:
+        place = next(waiting, None)
+        if place is not None:
+            program = Program(scheduler, place[::-1], kernel.shared_bytes, kernel.num_warps)
+            execution = Execution(kernel, program, program.root, Frame(), {})
+            scheduler.start(program.root, execution.function(name, values))
+
+    scheduler = Scheduler(str(seed), order, limit, start)
+    memory.place = lambda: scheduler.current and scheduler.current.operation
+    for _ in range(RESIDENT if together else 1):
+        start()
     with np.errstate(all="ignore"):
-        for number, group in enumerate(groups):
-            scheduler = Scheduler(f"{seed}:{number}", order, limit)
-            memory.place = lambda scheduler=scheduler: scheduler.current and scheduler.current.operation
-            programs = []
-            for z, y, x in group:
-                program = Program(scheduler, (x, y, z), kernel.shared_bytes, kernel.num_warps)
-                start = Execution(kernel, program, program.root, Frame(), {})
-                programs.append(program)
-                scheduler.start(program.root, start.function(name, values))
-            scheduler.run()
-            report.switches += scheduler.switches
-            for program in programs:
-                program.end()
+        scheduler.run()
+    report.switches = scheduler.switches
     return report
 
 
