@@ -10,16 +10,35 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import triton.language as tl
 
 from ._triton import ops, scopes, typed
+from .errors import UserError
 
-__all__ = ["builtin", "constant", "op_name", "ops_of", "scope", "shown", "target_of", "typed_builder"]
+__all__ = [
+    "INTERPRETER",
+    "Buffer",
+    "buffer_of",
+    "builtin",
+    "constant",
+    "interpretation",
+    "op_name",
+    "ops_of",
+    "refuse",
+    "scope",
+    "shown",
+    "target_of",
+    "typed_builder",
+]
+
+INTERPRETER = "interpreter"
+"""What :func:`target_of` returns in Triton's interpreter."""
 
 
-def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
+def builtin(*, extension: str, interpreted: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Mark a function as an op of an extension that kernels call like those of ``triton.language``.
 
     The function gets the arguments of the call, constants as ``tl.constexpr``, and the keyword ``_semantic``, whose
@@ -27,6 +46,9 @@ def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
 
     Args:
         extension: Id of the extension the op belongs to.
+        interpreted: Whether the function computes on Triton's interpreter too, whose values hold NumPy arrays and whose
+            builder has no ``create_…`` methods of extensions. There :func:`target_of` returns :data:`INTERPRETER`. An
+            op without it is an error in the interpreter.
 
     Example::
 
@@ -36,7 +58,7 @@ def builtin(*, extension: str) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def mark(function: Callable[..., Any]) -> Any:
-        return ops.Op(function, extension)
+        return ops.Op(function, extension, interpreted)
 
     return mark
 
@@ -64,6 +86,14 @@ def op_name(value: Any, extension: str | None = None) -> str | None:
     if isinstance(value, ops.Op) and extension in (None, value.extension):
         return value.__name__
     return None
+
+
+def interpretation(value: Any) -> Callable[..., Any] | None:
+    """Return the function behind an op that computes on semantics of an interpreter, or None.
+
+    It is called with the arguments of the op and those semantics as ``_semantic``.
+    """
+    return value.fn if isinstance(value, ops.Op) and value.interpreted else None
 
 
 def ops_of(package: types.ModuleType, extension: str) -> tuple[str, ...]:
@@ -104,7 +134,55 @@ def target_of(_semantic: Any) -> str:
         _semantic: The ``_semantic`` the op was called with.
     """
     options = _semantic.builder.options
+    if options.backend_name == INTERPRETER:
+        return INTERPRETER
     return f"{options.backend_name}:{str(options.arch).removeprefix('sm')}"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory that a value of a kernel stands for, whichever extension made the value.
+
+    Attributes:
+        handle: The MLIR value, of type ``!ttg.memdesc``.
+        dtype: Type of the elements.
+        shape: Shape, with all dimensions of the handle.
+        layout: Layout, one of ``triton.experimental.gluon.language``.
+    """
+
+    handle: Any
+    dtype: tl.dtype
+    shape: tuple[int, ...]
+    layout: Any
+
+
+def buffer_of(value: Any) -> Buffer | None:
+    """Return the memory behind an argument of an op, or None when it stands for none.
+
+    Gluon's shared memory is known. A value of an extension says what it stands for by a method ``__tritonext_buffer__``
+    that returns a :class:`Buffer`, so ops take buffers of extensions that they know nothing of.
+    """
+    describe = getattr(type(value), "__tritonext_buffer__", None)
+    if describe is not None:
+        return describe(value)
+    from triton.experimental.gluon.language import shared_memory_descriptor
+
+    if not isinstance(value, shared_memory_descriptor):
+        return None
+    return Buffer(value.handle, value.dtype, tuple(int(size) for size in value.shape), value.layout)
+
+
+def refuse(extension: str, op: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
+    """Return the error to raise about an op of an extension or about one of its arguments.
+
+    Args:
+        extension: Id of the extension.
+        op: Name of the op.
+        message: As of :class:`tritonext.errors.TritonextError`.
+        argument: Name of the argument.
+        **fields: The other arguments of that class.
+    """
+    return UserError(message, where=f"{extension}.{op}" + (f", argument {argument}" if argument else ""), **fields)
 
 
 def constant(value: Any) -> Any:

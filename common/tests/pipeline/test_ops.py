@@ -6,9 +6,10 @@ import pytest
 import triton
 import triton.language as tl
 from triton.compiler import ASTSource
+from triton.experimental.gluon import language as gl
 
 import tritonext
-from tritonext import PassRef, Pipeline, activation, cachekey, insert_after
+from tritonext import PassRef, Pipeline, activation, cachekey, insert_after, language
 from tritonext._triton import caching
 from tritonext.errors import OptionError, PipelineError, UnknownPassError
 from tritonext.offline import parse_target
@@ -226,3 +227,61 @@ def test_package_that_cannot_give_its_pipeline(probe, tmp_path, code, message):
     done = run_python("-c", BROKEN, path=(tmp_path,))
     assert done.returncode == 0, done
     assert done.stdout.startswith(message), done
+
+
+def test_buffers_are_known_by_what_they_say_and_not_by_their_class():
+    class Own:
+        def __tritonext_buffer__(self):
+            return language.Buffer("handle", tl.float16, (64, 32), "layout")
+
+    class Lying:
+        handle, dtype, shape, layout = "handle", tl.float16, (64, 32), "layout"
+
+    assert language.buffer_of(Own()) == language.Buffer("handle", tl.float16, (64, 32), "layout")
+    assert language.buffer_of(Lying()) is None
+    kind = gl.shared_memory_descriptor_type(tl.int8, [8, 16], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]), [8, 16])
+    buffer = language.buffer_of(gl.shared_memory_descriptor("handle", *vars(kind).values()))
+    assert (buffer.handle, buffer.dtype, buffer.shape, buffer.layout) == ("handle", tl.int8, (8, 16), kind.layout)
+
+
+def test_errors_of_ops_name_op_and_argument():
+    error = language.refuse("probe", "twice", "an argument is odd", "x", expected="even", found=3)
+    assert str(error) == "an argument is odd\n  where: probe.twice, argument x\n  expected: even\n  found: 3"
+    assert language.refuse("probe", "twice", "no").where == "probe.twice"
+
+
+def test_ops_run_in_the_interpreter_if_they_say_so(tmp_path):
+    pytest.importorskip("numpy")
+    script = tmp_path / "interpreted.py"
+    script.write_text("""
+import triton, triton.language as tl
+from tritonext import errors, language
+
+@language.builtin(extension="probe", interpreted=True)
+def thrice(x, _semantic=None):
+    assert language.target_of(_semantic) == language.INTERPRETER
+    return tl.tensor(_semantic.mul(x, _semantic.full(x.shape, 3, x.dtype), True).handle, x.type)
+
+@language.builtin(extension="probe")
+def four_times(x, _semantic=None):
+    return x
+
+@triton.jit
+def kernel(OP: tl.constexpr):
+    result = OP(tl.arange(0, 4))
+    tl.static_assert((result.handle.data == [0, 3, 6, 9]).all())
+
+assert language.interpretation(thrice) is thrice.fn and language.interpretation(four_times) is None
+kernel[(1,)](thrice)
+try:
+    kernel[(1,)](four_times)
+except triton.runtime.errors.InterpreterError as error:
+    assert isinstance(error.__cause__, errors.UserError)
+    assert str(error.__cause__) == (
+        "the op does not run in Triton's interpreter\\n  where: probe.four_times\\n  hint: unset TRITON_INTERPRET"
+    )
+else:
+    raise AssertionError
+""")
+    done = run_python(script, environment={"TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stderr

@@ -21,6 +21,7 @@ from triton.runtime import interpreter
 
 __all__ = [
     "PAD_NAN",
+    "SEMANTIC",
     "Builder",
     "Comparison",
     "Semantics",
@@ -41,6 +42,7 @@ Comparison = interpreter._InterpreterComparison
 Semantics = TritonSemantic
 numpy_dtype = interpreter._get_np_dtype
 PAD_NAN = ir.PADDING_OPTION.PAD_NAN
+SEMANTIC = interpreter.interpreter_semantic
 
 # PTX of one instruction on 32-bit floats, which is computed as exactly as they hold: PTX ISA, floating-point
 # instructions.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from triton import knobs
 from triton.runtime.jit import ConstexprFunction
 
 from tritonext import activation, cachekey
 from tritonext._triton import caching
-from tritonext.errors import PipelineError
+from tritonext.errors import PipelineError, UserError
 
 __all__ = ["Op"]
 
@@ -27,11 +28,13 @@ class Op(ConstexprFunction):
     Args:
         function: Function that builds the op.
         extension: Id of its extension.
+        interpreted: Whether the function can be called with the semantics of Triton's interpreter.
     """
 
-    def __init__(self, function: Callable[..., Any], extension: str) -> None:
+    def __init__(self, function: Callable[..., Any], extension: str, interpreted: bool = False) -> None:
         super().__init__(function)
         self.extension = extension
+        self.interpreted = interpreted
         marker = caching.MARKER + extension
         _markers[marker] = extension
         self.used_global_vals = {(marker, id(_markers)): (extension, _markers)}
@@ -46,6 +49,8 @@ class Op(ConstexprFunction):
 
     def __call__(self, *args: Any, _semantic: Any = None, **kwargs: Any) -> Any:
         where = f"op {self.__name__}"
+        if _semantic is None and knobs.runtime.interpret:
+            return self._interpret(*args, **kwargs)
         if _semantic is None:
             raise PipelineError(
                 "an op of an extension is called outside a kernel",
@@ -70,3 +75,16 @@ class Op(ConstexprFunction):
                 found=target,
             )
         return self.fn(*args, _semantic=_semantic, **kwargs)
+
+    def _interpret(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the op in Triton's interpreter, which hands its semantics to its own builtins alone."""
+        if not self.interpreted:
+            raise UserError(
+                "the op does not run in Triton's interpreter",
+                where=f"{self.extension}.{self.__name__}",
+                hint="unset TRITON_INTERPRET",
+            )
+        # It needs NumPy, which compilations do not.
+        from .interpreter import SEMANTIC
+
+        return self.fn(*args, _semantic=SEMANTIC, **kwargs)

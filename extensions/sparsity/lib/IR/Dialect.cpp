@@ -41,6 +41,14 @@ void tritonext::sparsity::buildExpand(TritonOpBuilder &builder, std::vector<Valu
   values[0] = builder.create<ExpandOp>(values[1].getType(), values[1], values[2], values[3]);
 }
 
+void tritonext::sparsity::buildAsyncDot(TritonOpBuilder &builder, std::vector<Value> &values) {
+  if (values.size() != 5 && values.size() != 6)
+    return;
+  values[0] = builder.create<AsyncDotOp>(values[4].getType(), values[1], values[3], values[4],
+                                         values[2], values.size() == 6 ? values[5] : Value(),
+                                         /*maxNumImpreciseAcc=*/0);
+}
+
 void tritonext::sparsity::buildWarpGroupDot(TritonOpBuilder &builder, std::vector<Value> &values) {
   if (values.size() != 5 && values.size() != 6)
     return;

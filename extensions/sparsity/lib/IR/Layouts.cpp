@@ -1,5 +1,6 @@
 #include "tritonext_sparsity/IR/Layouts.h"
 
+#include "triton/Dialect/TritonGPU/Transforms/Utility.h"
 #include "triton/Tools/LinearLayout.h"
 
 using namespace mlir;
@@ -35,6 +36,24 @@ ttg::LinearEncodingAttr layoutOf(RankedTensorType acc, Bases registers, const Ba
 }
 
 } // namespace
+
+ttg::NvidiaMmaEncodingAttr tritonext::sparsity::warpGroupLayout(RankedTensorType acc, Type element,
+                                                                int numWarps) {
+  ArrayRef<int64_t> shape = acc.getShape();
+  SmallVector<unsigned, 2> warps = {4, 1};
+  while (warps[0] * warps[1] < unsigned(numWarps))
+    warps[shape[0] > 16 * int64_t(warps[0]) ? 0 : 1] *= 2;
+  return ttg::NvidiaMmaEncodingAttr::get(acc.getContext(), /*versionMajor=*/3, /*versionMinor=*/0,
+                                         warps, ttg::getCGALayout(acc.getEncoding()),
+                                         mmaVersionToInstrShape(3, shape, element, numWarps));
+}
+
+Value tritonext::sparsity::inLayout(OpBuilder &builder, Value tensor, Attribute layout) {
+  auto type = cast<RankedTensorType>(tensor.getType()).cloneWithEncoding(layout);
+  return type == tensor.getType()
+             ? tensor
+             : Value(ttg::ConvertLayoutOp::create(builder, tensor.getLoc(), type, tensor));
+}
 
 ttg::LinearEncodingAttr tritonext::sparsity::metadataLayout(RankedTensorType acc, Type element,
                                                             int64_t bytes) {

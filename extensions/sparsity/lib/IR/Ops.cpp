@@ -80,6 +80,15 @@ LogicalResult DotOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// AsyncDotOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AsyncDotOp::verify() {
+  return verifyProduct(*this, cast<ShapedType>(getValues().getType()), getMeta().getType(),
+                       cast<ShapedType>(getB().getType()), getAcc().getType());
+}
+
+//===----------------------------------------------------------------------===//
 // ExpandOp
 //===----------------------------------------------------------------------===//
 

@@ -19,13 +19,6 @@ namespace tritonext::sparsity {
 
 namespace {
 
-Value convert(OpBuilder &builder, Value value, Attribute layout) {
-  auto type = cast<RankedTensorType>(value.getType()).cloneWithEncoding(layout);
-  return type == value.getType()
-             ? value
-             : Value(ttg::ConvertLayoutOp::create(builder, value.getLoc(), type, value));
-}
-
 //===----------------------------------------------------------------------===//
 // Products of warps
 //===----------------------------------------------------------------------===//
@@ -53,14 +46,14 @@ void useWarps(DotOp dot) {
   RankedTensorType type = old.cloneWithEncoding(mma);
   Type element = dot.getValues().getType().getElementType();
   auto operand = [&](Value value, unsigned index) {
-    return convert(builder, value, ttg::DotOperandEncodingAttr::get(context, index, mma, element));
+    return inLayout(builder, value, ttg::DotOperandEncodingAttr::get(context, index, mma, element));
   };
-  Value meta = convert(builder, dot.getMeta(),
-                       metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
+  Value meta = inLayout(builder, dot.getMeta(),
+                        metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
   auto product = DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0),
-                               operand(dot.getB(), 1), convert(builder, dot.getAcc(), mma), meta,
+                               operand(dot.getB(), 1), inLayout(builder, dot.getAcc(), mma), meta,
                                dot.getMaxNumImpreciseAcc());
-  Value result = convert(builder, product.getD(), old.getEncoding());
+  Value result = inLayout(builder, product.getD(), old.getEncoding());
   dot.replaceAllUsesWith(result);
   dot.erase();
 }
@@ -84,15 +77,15 @@ void useWaves(DotOp dot, unsigned version) {
   // Of b each thread has runs of 16 bytes, at half of the columns of an instruction where it needs
   // more than one.
   auto operand = [&](Value value, unsigned index, unsigned width) {
-    return convert(builder, value, ttg::DotOperandEncodingAttr::get(context, index, mfma, width));
+    return inLayout(builder, value, ttg::DotOperandEncodingAttr::get(context, index, mfma, width));
   };
-  Value meta = convert(builder, dot.getMeta(),
-                       waveMetadataLayout(type, step, dot.getMeta().getType().getShape()[1]));
+  Value meta = inLayout(builder, dot.getMeta(),
+                        waveMetadataLayout(type, step, dot.getMeta().getType().getShape()[1]));
   auto product =
       DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0, unsigned(step / 8)),
                     operand(dot.getB(), 1, 128 / element.getIntOrFloatBitWidth()),
-                    convert(builder, dot.getAcc(), mfma), meta, /*maxNumImpreciseAcc=*/0);
-  Value result = convert(builder, product.getD(), old.getEncoding());
+                    inLayout(builder, dot.getAcc(), mfma), meta, /*maxNumImpreciseAcc=*/0);
+  Value result = inLayout(builder, product.getD(), old.getEncoding());
   dot.replaceAllUsesWith(result);
   dot.erase();
 }
@@ -136,25 +129,16 @@ Value share(OpBuilder &builder, Value value, unsigned depth) {
 void useWarpGroups(DotOp dot) {
   OpBuilder builder(dot);
   RankedTensorType old = dot.getAcc().getType();
-  ArrayRef<int64_t> shape = old.getShape();
   Type element = dot.getValues().getType().getElementType();
-  int numWarps = ttg::lookupNumWarps(dot);
-  // Rows go to warp groups first, like the stock choice for a dot that feeds no other dot.
-  SmallVector<unsigned, 2> warps = {4, 1};
-  while (warps[0] * warps[1] < unsigned(numWarps))
-    warps[shape[0] > 16 * int64_t(warps[0]) ? 0 : 1] *= 2;
-  auto mma = ttg::NvidiaMmaEncodingAttr::get(dot.getContext(), /*versionMajor=*/3,
-                                             /*versionMinor=*/0, warps,
-                                             ttg::getCGALayout(old.getEncoding()),
-                                             mmaVersionToInstrShape(3, shape, element, numWarps));
+  auto mma = warpGroupLayout(old, element, ttg::lookupNumWarps(dot));
   RankedTensorType type = old.cloneWithEncoding(mma);
-  Value meta = convert(builder, dot.getMeta(),
-                       metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
+  Value meta = inLayout(builder, dot.getMeta(),
+                        metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
   Value values = share(builder, dot.getValues(), /*depth=*/1), b = share(builder, dot.getB(), 0);
-  auto product = WarpGroupDotOp::create(builder, dot.getLoc(), type, values, b,
-                                        convert(builder, dot.getAcc(), mma), meta, /*useC=*/Value(),
-                                        dot.getMaxNumImpreciseAcc(), /*isAsync=*/false);
-  Value result = convert(builder, product.getD(), old.getEncoding());
+  auto product = WarpGroupDotOp::create(
+      builder, dot.getLoc(), type, values, b, inLayout(builder, dot.getAcc(), mma), meta,
+      /*useC=*/Value(), dot.getMaxNumImpreciseAcc(), /*isAsync=*/false);
+  Value result = inLayout(builder, product.getD(), old.getEncoding());
   dot.replaceAllUsesWith(result);
   dot.erase();
 }

@@ -61,14 +61,6 @@ Value transpose(OpBuilder &builder, Value value) {
   return tt::TransOp::create(builder, value.getLoc(), value, ArrayRef<int32_t>{1, 0});
 }
 
-/// Returns a value in the layout of another type, where it has another one.
-Value convert(OpBuilder &builder, Value value, RankedTensorType type) {
-  auto wanted = cast<RankedTensorType>(value.getType()).cloneWithEncoding(type.getEncoding());
-  return wanted == value.getType()
-             ? value
-             : Value(ttg::ConvertLayoutOp::create(builder, value.getLoc(), wanted, value));
-}
-
 void fuse(tt::DotOp dot, ExpandOp expansion, bool isOnTheRight) {
   OpBuilder builder(dot);
   Value b = isOnTheRight ? transpose(builder, dot.getA()) : dot.getB();
@@ -77,7 +69,7 @@ void fuse(tt::DotOp dot, ExpandOp expansion, bool isOnTheRight) {
                                 expansion.getMeta(), dot.getMaxNumImpreciseAcc())
                       .getD();
   if (isOnTheRight)
-    product = convert(builder, transpose(builder, product), dot.getD().getType());
+    product = inLayout(builder, transpose(builder, product), dot.getD().getType().getEncoding());
   dot.replaceAllUsesWith(product);
   dot.erase();
 }

@@ -3,6 +3,7 @@
 #include "tritonext_sparsity/IR/Dialect.h"
 #include "tritonext_sparsity/IR/Layouts.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
+#include "tritonext_sparsity/Transforms/Registers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -62,65 +63,6 @@ Value constant(OpBuilder &builder, Location loc, int64_t value, unsigned width =
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
-
-/// Returns the registers of a tensor, one value for each element.
-SmallVector<Value> elementsOfTensor(OpBuilder &builder, Location loc, Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  Type element = type.getElementType();
-  if (isFp8(element))
-    element = builder.getI8Type();
-  SmallVector<Type> fields(ttg::getTotalElemsPerThread(type), element);
-  auto structure = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
-  Value whole = UnrealizedConversionCastOp::create(builder, loc, structure, tensor).getResult(0);
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < int64_t(fields.size()); ++i)
-    elements.push_back(LLVM::ExtractValueOp::create(builder, loc, whole, ArrayRef<int64_t>{i}));
-  return elements;
-}
-
-/// Returns the tensor of given registers.
-Value tensorOf(OpBuilder &builder, Location loc, ArrayRef<Value> elements, RankedTensorType type) {
-  SmallVector<Type> fields(elements.size(), elements.front().getType());
-  auto structure = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
-  Value whole = LLVM::PoisonOp::create(builder, loc, structure);
-  for (auto [i, element] : llvm::enumerate(elements))
-    whole =
-        LLVM::InsertValueOp::create(builder, loc, whole, element, ArrayRef<int64_t>{int64_t(i)});
-  return UnrealizedConversionCastOp::create(builder, loc, type, whole).getResult(0);
-}
-
-/// Returns registers of 32 bits, each of consecutive elements that are narrower.
-SmallVector<Value> packed(OpBuilder &builder, Location loc, ArrayRef<Value> elements) {
-  Type element = elements.front().getType();
-  unsigned count = 32 / element.getIntOrFloatBitWidth();
-  if (count == 1)
-    return SmallVector<Value>(elements);
-  auto vector = VectorType::get(count, element);
-  SmallVector<Value> words;
-  for (size_t begin = 0; begin < elements.size(); begin += count) {
-    Value word = LLVM::PoisonOp::create(builder, loc, vector);
-    for (unsigned i = 0; i < count; ++i)
-      word = LLVM::InsertElementOp::create(builder, loc, word, elements[begin + i],
-                                           constant(builder, loc, i));
-    words.push_back(LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), word));
-  }
-  return words;
-}
-
-/// The other way round.
-SmallVector<Value> unpacked(OpBuilder &builder, Location loc, ArrayRef<Value> words, Type element) {
-  unsigned count = 32 / element.getIntOrFloatBitWidth();
-  if (count == 1)
-    return SmallVector<Value>(words);
-  SmallVector<Value> elements;
-  for (Value word : words) {
-    Value vector = LLVM::BitcastOp::create(builder, loc, VectorType::get(count, element), word);
-    for (unsigned i = 0; i < count; ++i)
-      elements.push_back(
-          LLVM::ExtractElementOp::create(builder, loc, vector, constant(builder, loc, i)));
-  }
-  return elements;
-}
 
 /// How an operand in shared memory is described to the instruction (PTX ISA, matrix descriptor of
 /// wgmma).
@@ -369,11 +311,12 @@ void Product::lower(Operation *wait) {
   if (isa<ttg::MemDescType>(source.getType()))
     left.emplace(builder, loc, source, /*depth=*/1, warp, beginsOfGroups(acc, 0));
   else
-    registers = packed(builder, loc, elementsOfTensor(builder, loc, source));
+    registers =
+        packed(builder, loc, registersOf(builder, loc, cast<TypedValue<RankedTensorType>>(source)));
   right.emplace(builder, loc, op.getB(), /*depth=*/0, warp, beginsOfGroups(acc, 1));
-  metadata = packed(builder, loc, elementsOfTensor(builder, loc, op.getMeta()));
+  metadata = packed(builder, loc, registersOf(builder, loc, op.getMeta()));
   Type element = acc.getElementType();
-  SmallVector<Value> sums = packed(builder, loc, elementsOfTensor(builder, loc, op.getAcc()));
+  SmallVector<Value> sums = packed(builder, loc, registersOf(builder, loc, op.getAcc()));
   Value useC;
   if (op.getUseC())
     useC = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), op.getUseC());

@@ -6,20 +6,23 @@ Triton shows it below the line of the kernel.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import triton.language as tl
 
 from tritonext import language
-from tritonext.errors import UserError
-from tritonext.language import constant, shown, target_of, typed_builder
+from tritonext.language import INTERPRETER, constant, shown, target_of, typed_builder
 
 __all__ = ["dot_sparse", "expand24", "sparse_dot"]
 
 # Targets whose warps multiply 8-bit floats; elsewhere hardware converts them to f16 first.
 _WARP_FP8 = ("cuda:89", "cuda:120")
 _WARP_GROUPS = ("cuda:90",)
+
+
+_refuse = functools.partial(language.refuse, "sparsity")
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,14 @@ _WAVE_FP8 = {"hip:gfx942": (tl.float8e4b8, tl.float8e5b16), "hip:gfx950": (tl.fl
 
 def _kinds_of(target: str) -> dict[tl.dtype, _Kind]:
     """Return what a target multiplies."""
+    if target == INTERPRETER:
+        return _KINDS | dict.fromkeys((tl.float8e4b8, tl.float8e5b16), _KINDS[tl.float8e5])
     if target in _WAVE_FP8:
         return _WAVE_KINDS | dict.fromkeys(_WAVE_FP8[target], _Kind((tl.float32,), 64, width=16))
     return _KINDS
 
 
-def _refuse(name: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
-    """Return the error to raise about an op or one of its arguments."""
-    return UserError(message, where=f"sparsity.{name}" + (f", argument {argument}" if argument else ""), **fields)
-
-
-@language.builtin(extension="sparsity")
+@language.builtin(extension="sparsity", interpreted=True)
 def sparse_dot(
     values: Any,
     meta: Any,
@@ -104,7 +104,7 @@ def sparse_dot(
     )
 
 
-@language.builtin(extension="sparsity")
+@language.builtin(extension="sparsity", interpreted=True)
 def dot_sparse(
     a: Any,
     values: Any,
@@ -138,7 +138,7 @@ def dot_sparse(
     return _semantic.permute(product, (1, 0))
 
 
-@language.builtin(extension="sparsity")
+@language.builtin(extension="sparsity", interpreted=True)
 def expand24(values: Any, meta: Any, _semantic: Any = None) -> tl.tensor:
     """Return a 2:4 sparse matrix with its zeros.
 
@@ -186,6 +186,8 @@ def expand24(values: Any, meta: Any, _semantic: Any = None) -> tl.tensor:
 
         dense = semantic.join(semantic.join(element(0), element(2)), semantic.join(element(1), element(3)))
     dense = semantic.reshape(dense, [rows, 2 * kept], can_reorder=False)
+    if target_of(semantic) == INTERPRETER:
+        return dense
     handle = semantic.builder.create_sparsity_expand([dense.handle, left.handle, where.handle])
     return tl.tensor(handle, dense.type)
 
@@ -218,9 +220,10 @@ def _product(
         _matrix(name, argument, value) for argument, value in zip(names, (values, meta, b), strict=True)
     )
     is_transposed = names[2] == "a"
-    if (blocks := semantic.builder.options.num_ctas) != 1:
+    target = target_of(semantic)
+    if target != INTERPRETER and (blocks := semantic.builder.options.num_ctas) != 1:
         raise _refuse(name, "a sparse product belongs to one block", expected="num_ctas=1", found=blocks)
-    kind = _kind(name, names, left.dtype, right.dtype, target_of(semantic))
+    kind = _kind(name, names, left.dtype, right.dtype, target)
     rows, depth = _shape(left)[0], 2 * _shape(left)[1]
     if _shape(right)[0] != depth:
         raise _refuse(
@@ -243,6 +246,10 @@ def _product(
                 found=size,
             )
     total = _accumulator(name, kind, left.dtype, (rows, columns), acc, out_dtype, is_transposed, semantic)
+    if target == INTERPRETER:
+        from .interpretation import multiply
+
+        return multiply(left, where, right, total)
     _check_fp8(name, left.dtype, rows, total.dtype, semantic)
     handle = semantic.builder.create_sparsity_dot([left.handle, where.handle, right.handle, total.handle])
     if left.dtype.is_fp8():

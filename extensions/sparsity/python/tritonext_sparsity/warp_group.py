@@ -1,17 +1,22 @@
-"""Sparse products of Hopper's warp groups, for kernels with explicit layouts."""
+"""Sparse products of Hopper's warp groups on shared memory, for kernels that order copies and products themselves."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import triton.language as tl
 from triton.experimental import gluon
-from triton.experimental.gluon.language import DistributedLinearLayout, NVMMADistributedLayout, NVMMASharedLayout
+from triton.experimental.gluon.language import (
+    DistributedLinearLayout,
+    NVMMADistributedLayout,
+    NVMMASharedLayout,
+    distributed_type,
+)
 from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_accumulator
 
 from tritonext import language
-from tritonext.errors import UserError
-from tritonext.language import constant, target_of, typed_builder
+from tritonext.language import Buffer, buffer_of, constant, shown, target_of, typed_builder
 
 __all__ = ["async_sparse_dot", "metadata_layout"]
 
@@ -60,9 +65,7 @@ def metadata_layout(acc_layout: NVMMADistributedLayout, M: int, K: int, bits: in
     return DistributedLinearLayout(registers, lanes, warps, blocks, [M, size])
 
 
-def _refuse(message: str, argument: str | None = None, **answers: Any) -> UserError:
-    where = "async_sparse_dot" + (f", argument {argument}" if argument else "")
-    return UserError(message, where=where, **answers)
+_refuse = functools.partial(language.refuse, "sparsity", "async_sparse_dot")
 
 
 @language.builtin(extension="sparsity")
@@ -78,25 +81,32 @@ def async_sparse_dot(
 ) -> Any:
     """Start ``expand(values, meta) @ b + acc`` on the tensor cores of a Hopper GPU.
 
-    What is asynchronous goes on until a ``warpgroup_mma_wait`` covers it, and not beyond the loop's round or the branch
-    that it stands in: until then the instructions read the metadata, and values that are a tensor, in registers.
+    What is asynchronous goes on until a wait covers it: ``warpgroup_mma_wait`` in kernels with explicit layouts, and in
+    ``@triton.jit`` kernels a wait for all warp-group MMA, such as ``tlx.async_dot_wait``. The instructions read the
+    metadata, and values that are a tensor, in registers until then. So a product is over at the end of the loop's round
+    or the branch that it stands in; in ``@triton.jit`` kernels the wait has to stand there, before anything but another
+    product uses the result.
 
     Args:
-        values: The elements that are kept, of shape M x K / 2, M a multiple of 64: in shared memory, or a tensor in the
-            layout of the first operand of the accumulator's.
-        meta: Their positions, a tensor of uint8 or int8 of shape M x K / 8, or M x K / 4 for 32-bit floats, in the
+        values: The elements that are kept, of shape M x K / 2, M a multiple of 64: in shared memory, or a tensor. In
+            kernels with explicit layouts that has the layout of the first operand of the accumulator's.
+        meta: Their positions, of uint8 or int8 and of shape M x K / 8, or M x K / 4 for 32-bit floats: in shared
+            memory, from where the call loads them, or a tensor. In kernels with explicit layouts that has the
             layout that :func:`metadata_layout` returns.
         b: The dense operand in shared memory, of shape K x N; N a multiple of 8. K is its contiguous dimension, and
             that of values in shared memory, unless the elements have 16 bits.
-        acc: The accumulator, of shape M x N, in a layout of version 3.
+        acc: The accumulator, of shape M x N; in kernels with explicit layouts, in one of MMA version 3.
         use_acc: Whether to add ``acc``; a scalar or a constant, true when left out.
         max_num_imprecise_acc: How many elements of K products of 8-bit floats may add up in the tensor cores before the
             sum is added as 32-bit floats; 0 for no limit. Below K the product is over when the call returns. Left out,
             it is 0 if the product is asynchronous, and otherwise the default of the compile options.
         is_async: Whether the kernel goes on while the product is computed.
 
+    Shared memory is Gluon's, or a buffer of an extension: :func:`tritonext.language.buffer_of` knows which.
+
     Returns:
-        The accumulator: of an asynchronous product as ``warpgroup_mma`` returns it, and otherwise a tensor.
+        The accumulator: in kernels with explicit layouts, of an asynchronous product as ``warpgroup_mma`` returns it,
+        and otherwise a tensor.
 
     Raises:
         UserError: The hardware has no such product.
@@ -106,47 +116,77 @@ def async_sparse_dot(
     target = target_of(_semantic)
     if target != _TARGET:
         raise _refuse("the target has no sparse warp-group MMA", expected=_TARGET, found=target)
-    kind = acc.type.tensor_type if isinstance(acc, warpgroup_mma_accumulator) else acc.type
-    if not isinstance(kind, tl.block_type) or not isinstance(kind.layout, NVMMADistributedLayout):
+    if (blocks := _semantic.builder.options.num_ctas) != 1:
+        raise _refuse("a sparse product belongs to one block", expected="num_ctas=1", found=blocks)
+    kind = acc.type.tensor_type if isinstance(acc, warpgroup_mma_accumulator) else getattr(acc, "type", None)
+    if not isinstance(kind, tl.block_type) or len(kind.shape) != 2:
+        raise _refuse("the accumulator is no matrix", "acc", expected="a tensor of two dimensions", found=shown(acc))
+    has_layouts = isinstance(kind, distributed_type)
+    if has_layouts and not isinstance(kind.layout, NVMMADistributedLayout):
         raise _refuse("the accumulator has no layout of MMA", "acc", expected="an NVMMADistributedLayout", found=kind)
-    wait = not constant(is_async)
-    dtype = values.dtype
-    _check_types(dtype, meta, b, kind)
+    left, right = _operand("values", values, in_registers=True), _operand("b", b)
+    where = _operand("meta", meta, in_registers=True)
+    dtype = left.dtype
+    _check_types(dtype, where, right, kind)
     m, n = (int(size) for size in kind.shape)
-    k = 2 * int(values.shape[1])
-    _check_shapes(dtype, values, meta, b, (m, n, k))
-    for argument, operand, transposed in (("values", values, False), ("b", b, True)):
-        if not isinstance(operand, tl.tensor):
+    k = 2 * int(left.shape[1])
+    _check_shapes(dtype, left, where, right, (m, n, k))
+    for argument, operand, transposed in (("values", left, False), ("b", right, True)):
+        if isinstance(operand, Buffer):
             _check_memory(argument, operand, dtype, transposed)
-    expected = metadata_layout.fn(kind.layout, m, k, dtype.primitive_bitwidth)
-    if meta.type.layout != expected:
+    builder = typed_builder(_semantic)
+    expected = metadata_layout.fn(kind.layout, m, k, dtype.primitive_bitwidth) if has_layouts else None
+    if isinstance(where, Buffer):
+        shape = list(where.shape)
+        loaded = distributed_type(where.dtype, shape, expected) if has_layouts else tl.block_type(where.dtype, shape)
+        handle = builder.create_local_load(loaded.to_ir(builder), where.handle)
+    elif has_layouts and where.type.layout != expected:
         hint = "convert it to tritonext_sparsity.metadata_layout(…), or load it in that layout"
-        raise _refuse("the metadata has another layout", "meta", expected=expected, found=meta.type.layout, hint=hint)
+        found = where.type.layout
+        raise _refuse("the metadata has another layout", "meta", expected=expected, found=found, hint=hint)
+    else:
+        handle = where.handle
 
-    operands = [values.handle, meta.handle, b.handle, acc.handle]
+    operands = [left.handle, handle, right.handle, acc.handle]
     flag = constant(use_acc)
     if flag is not None:
-        operands.append(_semantic.to_tensor(flag).handle)
-    handle = _semantic.builder.create_sparsity_warp_group_dot(operands)
-    builder = typed_builder(_semantic)
+        operands.append(_semantic.cast(_semantic.to_tensor(flag), tl.int1).handle)
+    wait = not constant(is_async)
     limit = constant(max_num_imprecise_acc)
     if limit is None:
         limit = _semantic.builder.options.max_num_imprecise_acc_default if wait and dtype.is_fp8() else 0
-    handle.set_attr("maxNumImpreciseAcc", builder.get_int32_attr(limit))
-    if wait:
-        return tl.tensor(handle, kind)
-    handle.set_attr("isAsync", builder.get_unit_attr())
-    return warpgroup_mma_accumulator(handle, kind)
+    create = _semantic.builder
+    build = create.create_sparsity_warp_group_dot if has_layouts else create.create_sparsity_async_dot
+    product = build(operands)
+    product.set_attr("maxNumImpreciseAcc", builder.get_int32_attr(limit))
+    if has_layouts and not wait:
+        product.set_attr("isAsync", builder.get_unit_attr())
+        return warpgroup_mma_accumulator(product, kind)
+    if wait and not has_layouts:
+        (product,) = typed_builder(_semantic).create_warpgroup_mma_wait([product], 0)
+    return tl.tensor(product, kind)
+
+
+def _operand(argument: str, value: Any, *, in_registers: bool = False) -> tl.tensor | Buffer:
+    """Return a matrix in shared memory, or also in registers."""
+    operand = value if isinstance(value, tl.tensor) and in_registers and value.type.is_block() else buffer_of(value)
+    if operand is None or len(operand.shape) != 2:
+        expected = "a matrix in shared memory" + (" or a tensor of two dimensions" if in_registers else "")
+        hint = None
+        if operand is not None and len(operand.shape) == 3:
+            hint = "choose one slot, as in buffer[0]"
+        raise _refuse("an operand is no such matrix", argument, expected=expected, found=shown(value), hint=hint)
+    return operand
 
 
 def _check_types(dtype: tl.dtype, meta: Any, b: Any, acc: tl.block_type) -> None:
-    if dtype not in _ACCUMULATORS:
+    if dtype.is_ptr() or dtype not in _ACCUMULATORS:
         expected = ", ".join(map(str, _ACCUMULATORS))
         raise _refuse("the sparse tensor cores do not take this type", "values", expected=expected, found=dtype)
     if b.dtype != dtype and not (dtype.is_fp8() and b.dtype.is_fp8()):
         raise _refuse("the types of the operands differ", "b", expected=dtype, found=b.dtype)
-    if not isinstance(meta, tl.tensor) or meta.dtype not in (tl.uint8, tl.int8):
-        raise _refuse("the metadata is no tensor of bytes", "meta", expected="a tensor of uint8", found=meta.type)
+    if meta.dtype not in (tl.uint8, tl.int8):
+        raise _refuse("the metadata are no bytes", "meta", expected="uint8", found=meta.dtype)
     if acc.scalar not in _ACCUMULATORS[dtype]:
         expected = " or ".join(map(str, _ACCUMULATORS[dtype]))
         raise _refuse(f"no product of {dtype} has this type", "acc", expected=expected, found=acc.scalar)

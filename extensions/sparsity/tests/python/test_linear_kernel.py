@@ -1,4 +1,4 @@
-"""The portable kernel of linear layers: numbers in Triton's interpreter, with the product written out, and code."""
+"""The portable kernel of linear layers: numbers in Triton's interpreter, and code."""
 
 from __future__ import annotations
 
@@ -14,34 +14,6 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
 from tritonext_sparsity import formats  # noqa: E402
 from tritonext_sparsity.kernels import portable  # noqa: E402
-
-# The interpreter has no sparse products: this one expands the weight.
-EXPANDED = """
-import triton, triton.language as tl
-from tritonext_sparsity.kernels import portable
-
-@triton.jit
-def dot_sparse(a, values, meta, acc):
-    N: tl.constexpr = values.shape[0]
-    G: tl.constexpr = values.shape[1] // 2
-    codes = tl.reshape(tl.join(meta & 15, meta >> 4), (N, G)).to(tl.int32)
-    first, second = tl.split(tl.reshape(values, (N, G, 2)))
-    position = tl.arange(0, 4)[None, None, :]
-    dense = tl.where(position == (codes & 3)[:, :, None], first[:, :, None], 0.0)
-    dense += tl.where(position == (codes >> 2)[:, :, None], second[:, :, None], 0.0)
-    # A code with equal positions would count twice.
-    dense += tl.where((codes & 3)[:, :, None] >= (codes >> 2)[:, :, None], float("nan"), 0.0)
-    return acc + tl.dot(a, tl.trans(tl.reshape(dense, (N, G * 4)).to(a.dtype)), out_dtype=tl.float32)
-
-portable.dot_sparse = dot_sparse
-linear_kernel = portable.linear_kernel
-"""
-
-
-@pytest.fixture
-def run(interpreter, tmp_path):
-    (tmp_path / "expanded_linear.py").write_text(EXPANDED)
-    return lambda jobs: interpreter(jobs, (tmp_path,))
 
 
 def apply(activation: str, value: np.ndarray) -> np.ndarray:
@@ -83,7 +55,7 @@ def job(x, weight, form: dict, activation: str, offsets=None) -> tuple:
     )
     constants = {"ACTIVATION": activation, "BATCHED": x.ndim == 3, "BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 32}
     constants |= {"SWIZZLE": 2, "GROUPS": 1 << (groups - 1).bit_length()}
-    return ("expanded_linear", "linear_kernel", grid, arguments, constants)
+    return ("tritonext_sparsity.kernels.portable", "linear_kernel", grid, arguments, constants)
 
 
 def expected(x, weight, form: dict, activation: str) -> np.ndarray:
@@ -109,7 +81,7 @@ def sparse(rng, *shape) -> np.ndarray:
     return formats.prune(dense.reshape(-1, shape[-1])).reshape(shape)
 
 
-def test_tails_and_factors(run):
+def test_tails_and_factors(interpreter):
     rng = np.random.default_rng(0)
     names = ("scale_x", "scale_w", "bias", "residual")
     cases = []
@@ -117,11 +89,11 @@ def test_tails_and_factors(run):
         weight, x = sparse(rng, features, depth), rng.standard_normal((tokens, depth)).astype(np.float16)
         for activation in portable.ACTIVATIONS if tokens == 17 else ("none",):
             cases.append((x, weight, factors(rng, (tokens,), weight, names[:count]), activation))
-    for case, results in zip(cases, run([job(*case) for case in cases]), strict=True):
+    for case, results in zip(cases, interpreter([job(*case) for case in cases]), strict=True):
         assert np.allclose(results[3], expected(*case), rtol=2e-3, atol=2e-3), case[-1]
 
 
-def test_random_cases(run):
+def test_random_cases(interpreter):
     rng = np.random.default_rng(7)
     names = np.array(("scale_x", "scale_w", "bias", "residual"))
     cases = []
@@ -130,24 +102,24 @@ def test_random_cases(run):
         weight, x = sparse(rng, features, depth), rng.standard_normal((tokens, depth)).astype(np.float16)
         form = factors(rng, (tokens,), weight, names[rng.random(4) < 0.5])
         cases.append((x, weight, form, str(rng.choice(portable.ACTIVATIONS))))
-    for case, results in zip(cases, run([job(*case) for case in cases]), strict=True):
+    for case, results in zip(cases, interpreter([job(*case) for case in cases]), strict=True):
         assert np.allclose(results[3], expected(*case), rtol=2e-3, atol=4e-3), case[0].shape
 
 
-def test_batches(run):
+def test_batches(interpreter):
     rng = np.random.default_rng(1)
     weight, x = sparse(rng, 3, 40, 48), rng.standard_normal((3, 21, 48)).astype(np.float16)
     form = factors(rng, (3, 21), weight, ("scale_x", "scale_w", "bias", "residual"))
-    (results,) = run([job(x, weight, form, "relu")])
+    (results,) = interpreter([job(x, weight, form, "relu")])
     assert np.allclose(results[3], expected(x, weight, form, "relu"), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("ends", [(10, 10, 35, 52, 60), (0, 0, 0, 0, 64), (64, 64, 64, 64, 64), (16, 32, 33, 34, 50)])
-def test_groups(run, ends):
+def test_groups(interpreter, ends):
     rng = np.random.default_rng(2)
     weight, x = sparse(rng, 5, 40, 48), rng.standard_normal((64, 48)).astype(np.float16)
     form = factors(rng, (64,), weight, ("scale_x", "scale_w", "bias", "residual"))
-    (results,) = run([job(x, weight, form, "silu", np.array(ends, np.int32))])
+    (results,) = interpreter([job(x, weight, form, "silu", np.array(ends, np.int32))])
     start = 0
     for group, end in enumerate(ends):
         rows = slice(start, end)

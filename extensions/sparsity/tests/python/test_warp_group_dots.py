@@ -176,7 +176,7 @@ def test_other_types_are_refused(refused):
     text = refused(product, "v=*bf16:16, m=*u8:16, b=*fp16:16, c=*fp32:16", **constants)
     assert "the types of the operands differ" in text
     text = refused(product, "v=*bf16:16, m=*i32:16, b=*bf16:16, c=*fp32:16", **constants)
-    assert "the metadata is no tensor of bytes" in text
+    assert "the metadata are no bytes" in text
     text = refused(product, "v=*i16:16, m=*u8:16, b=*i16:16, c=*fp32:16", **constants)
     assert "the sparse tensor cores do not take this type" in text
 

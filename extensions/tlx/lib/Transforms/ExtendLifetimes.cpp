@@ -17,6 +17,7 @@
 #define DEBUG_TYPE "tlx-extend-lifetimes"
 
 using namespace mlir;
+namespace tt = mlir::triton;
 namespace ttg = mlir::triton::gpu;
 namespace ttng = mlir::triton::nvidia_gpu;
 
@@ -85,6 +86,18 @@ SmallVector<Value> commitsBehind(Operation *op, ValueRange barriers) {
   return all;
 }
 
+/// Returns whether `op` is a product of another extension that goes on, as effects of stock
+/// products say that do.
+bool isAsyncDotOfOthers(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects || !isa<tt::DotOpInterface>(op) || !op->getAttrOfType<UnitAttr>("isAsync"))
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> all;
+  effects.getEffects(all);
+  auto kind = ttg::SharedKindAttr::get(op->getContext(), ttg::SharedKind::Async);
+  return llvm::any_of(all, [&](const auto &effect) { return effect.getParameters() == kind; });
+}
+
 std::optional<Work> workOf(Operation *op) {
   if (auto store = dyn_cast<ttng::TMAStoreLikeOpInterface>(op))
     return Work{op, Kind::Store, {store.getSrc()}, {}};
@@ -92,6 +105,11 @@ std::optional<Work> workOf(Operation *op) {
     return Work{op, Kind::Signalled, {load.getResult()}, {load.getBarrier()}};
   if (auto dot = dyn_cast<ttng::WarpGroupDotOp>(op); dot && dot.getIsAsync())
     return Work{op, Kind::Dot, {dot.getA(), dot.getB()}, {}};
+  if (isAsyncDotOfOthers(op)) {
+    auto buffers = llvm::make_filter_range(
+        op->getOperands(), [](Value operand) { return isa<ttg::MemDescType>(operand.getType()); });
+    return Work{op, Kind::Dot, llvm::to_vector(buffers), {}};
+  }
   if (auto copy = dyn_cast<ttg::AsyncCopyGlobalToLocalOp>(op))
     return Work{op, Kind::Copy, {copy.getResult()}, {}};
   if (auto mma = dyn_cast<ttng::MMAv5OpInterface>(op); mma && mma.isAsync())

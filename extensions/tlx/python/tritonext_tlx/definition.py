@@ -66,6 +66,9 @@ ASYNC_COPY = (*NVIDIA, *AMD_ASYNC)
 """Targets whose threads copy from global to shared memory without registers."""
 
 
+refuse = functools.partial(language.refuse, "tlx")
+
+
 @dataclass(frozen=True)
 class Definition:
     """What is known of an op without calling it.
@@ -166,11 +169,6 @@ def supported_ops(target: str) -> dict[str, tuple[str, ...]]:
         for name, item in definitions().items()
         if target in item.targets
     }
-
-
-def refuse(name: str, message: str, argument: str | None = None, **fields: Any) -> UserError:
-    """Return the error to raise about an op or one of its arguments."""
-    return UserError(message, where=f"tlx.{name}" + (f", argument {argument}" if argument else ""), **fields)
 
 
 def integer(name: str, argument: str, value: Any, *, least: int | None = None, most: int = 2**31 - 1) -> int:

@@ -12,6 +12,7 @@ from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryLayo
 from triton.language.core import base_type, base_value, builtin
 
 from tritonext.errors import UserError
+from tritonext.language import Buffer
 
 from .definition import refuse, shown
 
@@ -167,6 +168,10 @@ class buffered_tensor(no_tensor, base_value):
 
     def __str__(self) -> str:
         return str(self.type)
+
+    def __tritonext_buffer__(self) -> Buffer:
+        slots = (self.type.num,) if self.type.num else ()
+        return Buffer(self.handle, self.dtype, (*slots, *self.type.shape), self.type.layout)
 
     @builtin
     def __getitem__(self, index: Any, _semantic: Any = None) -> buffered_tensor:

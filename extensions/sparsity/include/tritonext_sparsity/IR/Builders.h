@@ -21,6 +21,10 @@ void buildDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 /// Builds `sparsity.expand` of dense, values and meta into `values[0]`.
 void buildExpand(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
 
+/// Builds `sparsity.async_dot` of values, meta, b, acc and, when there is a fifth value, useC into
+/// `values[0]`.
+void buildAsyncDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);
+
 /// Builds `sparsity.warp_group_dot` of values, meta, b, acc and, when there is a fifth value, useC
 /// into `values[0]`.
 void buildWarpGroupDot(TritonOpBuilder &builder, std::vector<mlir::Value> &values);

@@ -8,6 +8,7 @@
 #ifndef TRITONEXT_SPARSITY_IR_LAYOUTS_H
 #define TRITONEXT_SPARSITY_IR_LAYOUTS_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 
@@ -33,6 +34,14 @@ bool canAccumulate(mlir::Type values, mlir::Type acc);
 
 /// Returns how many columns of the sparse matrix one instruction of the tensor cores multiplies.
 inline int64_t columnsPerStep(mlir::Type element) { return 512 / element.getIntOrFloatBitWidth(); }
+
+/// Returns the layout of an accumulator that warp groups add products of `element` to: rows go to
+/// groups first, like the stock choice for a dot that feeds no other dot.
+mlir::triton::gpu::NvidiaMmaEncodingAttr warpGroupLayout(mlir::RankedTensorType acc,
+                                                         mlir::Type element, int numWarps);
+
+/// Returns a tensor in a layout, itself where it has that already.
+mlir::Value inLayout(mlir::OpBuilder &builder, mlir::Value tensor, mlir::Attribute layout);
 
 /// Returns the layout of the metadata of a product with an accumulator in the layout of MMA version
 /// 2 or 3. `element` is the type of the values, and a row of the metadata has `bytes` bytes.

@@ -67,6 +67,28 @@ def Sparsity_WarpGroupDotOp : Sparsity_Product<"warp_group_dot", [DeclareOpInter
   }];
 }
 
+def Sparsity_AsyncDotOp : Op<Sparsity_Dialect, "async_dot", [AllTypesMatch<["acc", "d"]>]> {
+  let summary = "start a product of warp groups, of tensors that have no layouts of instructions yet";
+  let description = [{
+    An asynchronous `sparsity.warp_group_dot` where that cannot be: before tensors have layouts. One other product of the
+    same block may add to `d`; all else reads it behind a `ttng.warp_group_dot_wait` of the block that covers the op.
+  }];
+  let arguments = (ins
+    AnyTypeOf<[TT_FpIntTensor, TTG_MemDescType]>:$values,
+    TTG_MemDescType:$b,
+    TT_FpIntTensor:$acc,
+    TT_IntTensor:$meta,
+    Optional<I1>:$useC,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+  );
+  let results = (outs TT_FpIntTensor:$d);
+  let assemblyFormat = [{
+    $values `,` $meta `,` $b `,` $acc (`if` $useC^)? attr-dict
+    `:` qualified(type($values)) `,` type($meta) `*` qualified(type($b)) `->` type($d)
+  }];
+  let hasVerifier = 1;
+}
+
 def Sparsity_ExpandOp : Op<Sparsity_Dialect, "expand", [Pure, AllTypesMatch<["dense", "result"]>]> {
   let summary = "sparse matrix with its zeros";
   let description = [{

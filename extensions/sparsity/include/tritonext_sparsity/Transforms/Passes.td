@@ -54,6 +54,17 @@ def AccelerateDotsPass : Pass<"sparsity-accelerate-dots", "::mlir::ModuleOp"> {
                            "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
 }
 
+def LowerAsyncDotsPass : Pass<"sparsity-lower-async-dots", "::mlir::ModuleOp"> {
+  let summary = "Give asynchronous sparse products the layouts of warp-group MMA";
+  let description = [{
+    Each `sparsity.async_dot` becomes an asynchronous `sparsity.warp_group_dot`. Its result is read by one product that adds
+    to it, or by one `ttng.warp_group_dot_wait` that covers it; either stands in the same block, because the instructions
+    read registers of metadata until they are over, which the next round of a loop writes. Another reader is an error.
+  }];
+  let dependentDialects = ["::mlir::triton::gpu::TritonGPUDialect",
+                           "::mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect"];
+}
+
 def HideDotsPass : Pass<"sparsity-hide-dots", "::mlir::ModuleOp"> {
   let summary = "Let stock passes pipeline sparse products of warp groups as dense ones";
   let description = [{

@@ -43,9 +43,25 @@ private:
   llvm::SmallVector<mlir::Value> values;
 };
 
+/// Returns the registers of a tensor in order, one value for each element.
+llvm::SmallVector<mlir::Value> registersOf(mlir::OpBuilder &builder, mlir::Location loc,
+                                           mlir::TypedValue<mlir::RankedTensorType> tensor);
+
+/// Returns the tensor that has these registers.
+mlir::Value tensorOf(mlir::OpBuilder &builder, mlir::Location loc,
+                     llvm::ArrayRef<mlir::Value> elements, mlir::RankedTensorType type);
+
 /// Returns a vector of values.
 mlir::Value vectorOf(mlir::OpBuilder &builder, mlir::Location loc,
                      llvm::ArrayRef<mlir::Value> elements);
+
+/// Returns registers of 32 bits, each of consecutive elements that are narrower.
+llvm::SmallVector<mlir::Value> packed(mlir::OpBuilder &builder, mlir::Location loc,
+                                      llvm::ArrayRef<mlir::Value> elements);
+
+/// Returns the elements of such registers.
+llvm::SmallVector<mlir::Value> unpacked(mlir::OpBuilder &builder, mlir::Location loc,
+                                        llvm::ArrayRef<mlir::Value> words, mlir::Type element);
 
 } // namespace tritonext::sparsity
 

@@ -23,7 +23,7 @@ from triton.runtime.jit import ConstexprFunction, JITFunction
 
 from tritonext.errors import TritonextError, UserError
 from tritonext.interpret import Builder, Comparison, bfloat16_bits, interpreted, scalar, widen
-from tritonext.language import op_name
+from tritonext.language import interpretation, op_name
 
 from ..compat import OPTION, check_grid, cluster_shape
 from .blackwell import Context
@@ -228,6 +228,8 @@ class Runtime:
         if name is not None:
             return self._operation(given, name)
         if isinstance(given, ConstexprFunction):
+            if (function := interpretation(given)) is not None:
+                return partial(function, _semantic=self.semantic)
             if op_name(given) is not None:
                 raise self.unsupported(f"an op of another extension, {op_name(given)}")
             return lambda *args, **kwargs: given.fn(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
