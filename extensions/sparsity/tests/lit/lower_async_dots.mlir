@@ -1,4 +1,6 @@
 // RUN: %opt %s --pass sparsity-lower-async-dots | FileCheck %s
+// RUN: %opt %s --pass sparsity-lower-async-dots --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK-COUNT-4: chose an asynchronous product of warp groups
 
 #rows = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 16}>
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
