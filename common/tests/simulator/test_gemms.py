@@ -150,3 +150,16 @@ def test_broken_is_found(gemms, name, mutation):
             simulate(module, gemm.grid, arguments, order=order)
         assert isinstance(caught.value, Finding)
         assert caught.value.where is not None
+
+
+def test_memory_that_is_used_again(gemms):
+    gemm = gemms["bulk"]
+    broken = swap(r"(arith\.cmpi )slt", r"\1sle")(gemm.text)
+    for pattern in (r"ttng\.inval_barrier", r"ttg\.local_dealloc"):
+        broken = drop(pattern, every=True)(broken)
+    for allocate, finding in ((True, Race), (False, Leak)):
+        arguments, _, _ = gemm.arguments(256, 256, 384)
+        with pytest.raises(finding) as caught:
+            simulate(load(broken, allocate=allocate), gemm.grid, arguments, order="lazy")
+    # Where the epilogue has memory of its own, only the end tells.
+    assert "ends before a copy was waited for" in str(caught.value)

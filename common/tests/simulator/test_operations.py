@@ -23,6 +23,8 @@ N = 128
 HEADER = """\
 #b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 #b2 = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#b4 = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [32, 1], warpsPerCTA = [1, 4], order = [1, 0]}>
+#rows = #ttg.slice<{dim = 0, parent = #b4}>
 #s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #n = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
@@ -303,3 +305,51 @@ def test_copies_by_threads_arrive_at_a_barrier():
         simulate(text.replace(waiting, ""), (1,), [x, y], order="lazy")
     with pytest.raises(Deadlock):
         simulate(text.replace("init_barrier %full, 128", "init_barrier %full, 256"), (1,), [x, y])
+
+
+def descriptor(name: str, shape: str) -> str:
+    sizes = f"%{name}s0: i32, %{name}s1: i32, %{name}t0: i64, %{name}t1: i64"
+    return f"%{name}: !tt.tensordesc<{shape}xf16, #n>, {sizes}"
+
+
+DESCRIPTORS = """\
+%i = arith.constant 40 : i32
+%j = arith.constant 64 : i32
+%zero = arith.constant 0 : i32
+%true = arith.constant true
+%rows = tt.make_range {start = 30 : i32, end = 62 : i32} : tensor<32xi32, #rows>
+%slot = ttg.local_alloc : () -> !ttg.memdesc<32x64xf16, #n, #smem, mutable>
+%full = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #s, #smem, mutable>
+ttng.init_barrier %full, 1 : !ttg.memdesc<1xi64, #s, #smem, mutable>
+ttng.barrier_expect %full, 4096, %true : !ttg.memdesc<1xi64, #s, #smem, mutable>
+ttng.async_tma_gather %g[%rows, %j] %slot, %full, %true : !tt.tensordesc<1x64xf16, #n>, \
+tensor<32xi32, #rows>, i32, !ttg.memdesc<1xi64, #s, #smem, mutable>, \
+!ttg.memdesc<32x64xf16, #n, #smem, mutable>, i1
+ttng.wait_barrier %full, %zero : !ttg.memdesc<1xi64, #s, #smem, mutable>
+%v = ttg.local_load %slot : !ttg.memdesc<32x64xf16, #n, #smem, mutable> -> tensor<32x64xf16, #b2>
+%w = tt.descriptor_load %x[%i, %j] : !tt.tensordesc<32x64xf16, #n> -> tensor<32x64xf16, #b2>
+%sum = arith.addf %v, %w : tensor<32x64xf16, #b2>
+ttg.local_store %sum, %slot : tensor<32x64xf16, #b2> -> !ttg.memdesc<32x64xf16, #n, #smem, mutable>
+ttng.fence_async_shared {bCluster = false}
+ttng.async_tma_reduce add, %x[%zero, %zero] %slot : !tt.tensordesc<32x64xf16, #n>, \
+!ttg.memdesc<32x64xf16, #n, #smem, mutable>
+ttng.async_tma_scatter %g[%rows, %zero] %slot : !tt.tensordesc<1x64xf16, #n>, \
+tensor<32xi32, #rows>, i32, !ttg.memdesc<32x64xf16, #n, #smem, mutable>
+ttng.async_tma_store_wait {pendings = 0 : i32}"""
+
+
+def test_descriptors():
+    text = module(f"{descriptor('x', '32x64')}, {descriptor('g', '1x64')}", DESCRIPTORS)
+    for order in ("random", "eager", "lazy"):
+        x = np.random.default_rng().standard_normal((50, 100)).astype(np.float16)
+        y = np.random.default_rng().standard_normal((60, 100)).astype(np.float16)
+        expected_x, expected_y = x.copy(), y.copy()
+        # What lies outside of a tensor is read as zero and not written.
+        total = np.zeros((32, 64), np.float16)
+        total[:30, :36] += y[30:, 64:]
+        total[:10, :36] += x[40:, 64:]
+        expected_x[:32, :64] += total
+        expected_y[30:, :64] = total[:30]
+        simulate(text, (1,), [x, y], order=order)
+        np.testing.assert_array_equal(x, expected_x)
+        np.testing.assert_array_equal(y, expected_y)

@@ -44,6 +44,8 @@ _WAITS = {
     "ttng.async_tma_reduce": "wait with ttng.async_tma_store_wait",
     "ttng.async_tma_scatter": "wait with ttng.async_tma_store_wait",
 }
+# What the execution of an actor gives behind its last step.
+_END: Any = object()
 _ORDER = "let the one arrive at a barrier behind it, and the other wait for that phase before"
 
 
@@ -594,16 +596,17 @@ class Scheduler:
         program = actor.program
         while program.in_flight and self.random.random() < program.haste:
             program.complete_any()
-        try:
-            assert actor.steps is not None
-            actor.waiting = next(actor.steps)
-        except StopIteration:
-            self.actors.remove(actor)
-            program.actors.remove(actor)
-            program.finish(actor)
-            if actor is program.root:
-                program.end()
-                self.ended()
+        assert actor.steps is not None
+        step = next(actor.steps, _END)
+        if step is not _END:
+            actor.waiting = step
+            return
+        self.actors.remove(actor)
+        program.actors.remove(actor)
+        program.finish(actor)
+        if actor is program.root:
+            program.end()
+            self.ended()
 
     def _deadlock(self) -> Finding:
         waits = [(actor, actor.waiting) for actor in self.actors if actor.waiting and not actor.waiting.others]
