@@ -700,6 +700,7 @@ def _copy(run: Execution, operation: Operation) -> Steps:
     fill = view.element.encode(run.get(other[0])) if other else 0
     access = program.new_access(run.actor, operation, queue, queue.issued + 1)
     program.write(view, access, generic=True)
+    view.spoil()
 
     def effect() -> None:
         data = run.kernel.memory.load(addresses, chosen, None, view.element, "copy")
@@ -795,6 +796,7 @@ def _start_load(
     access = program.new_access(run.actor, operation)
     access.tid, access.epoch, access.barrier = barrier.tid, barrier.phase + 1, barrier
     program.write(view, access, generic=False)
+    view.spoil()
     program.loads.append(access)
 
     def effect() -> None:

@@ -246,6 +246,10 @@ class MemoryView:
         packed = np.ascontiguousarray(np.broadcast_to(values, self.shape), self.element.stored)
         self.of(self.memory.data)[...] = packed[..., None].view(np.uint8)
 
+    def spoil(self) -> None:
+        """Let the elements be NaN, or -1, until what is to be written there comes."""
+        self.of(self.memory.data)[...] = 0xFF
+
     def index(self, at: int) -> MemoryView:
         """Return one slot.
 

@@ -112,7 +112,9 @@ class Operation:
         return groups
 
     def __str__(self) -> str:
-        return f"{self.name} at {self.location}"
+        operands = ", ".join(f"%{operand.name}" for operand in self.operands[:4])
+        more = ", …" if len(self.operands) > 4 else ""
+        return f"{self.name}{' ' if operands else ''}{operands}{more} at {self.location}"
 
 
 _PLAIN = re.compile(r'[^"<>()\[\]{},]*')
@@ -419,15 +421,30 @@ class _Parser:
         self.take(",")
 
 
-def parse(text: str, rename: Any = lambda file: file) -> Operation:
+def _take_names(module: Operation, printed: str) -> None:
+    """Call results what the usual form of the module calls them, which names constants by their values."""
+    lines = [match[1] for line in printed.splitlines() if (match := _RESULTS.match(line))]
+    operations = [operation for operation in module.regions[0].walk() if operation.results]
+    for operation, line in zip(operations, lines, strict=True):
+        names = []
+        for base, count in _RESULT.findall(line):
+            names += [f"{base}#{i}" for i in range(int(count))] if count else [base]
+        for result, name in zip(operation.results, names, strict=True):
+            result.name = name
+
+
+def parse(text: str, printed: str, rename: Any = lambda file: file) -> Operation:
     """Read a module in generic form, with locations.
 
     Args:
-        text: What MLIR prints.
+        text: What MLIR prints in that form.
+        printed: What it prints otherwise, which gives results their names.
         rename: Returns what messages call a file of a location.
 
     Raises:
         UnsupportedOperation: It has an element type that is not simulated.
         InternalError: The text is malformed.
     """
-    return _Parser(text, rename).operation()
+    module = _Parser(text, rename).operation()
+    _take_names(module, printed)
+    return module

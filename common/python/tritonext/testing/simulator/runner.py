@@ -87,7 +87,8 @@ def load(source: Any, name: str = "<ttgir>", *, allocate: bool = True) -> Operat
         manager = ir.pass_manager(context)
         ir.add_pass(manager, _ALLOCATION, (target[1] if target else 90, _PTX))
         ir.run(manager, module, name)
-    return parse(ir.generic_text(module, context), lambda file: ir.source_name(file, name))
+    printed = ir.text(module, locations=True)
+    return parse(ir.generic_text(module, context), printed, lambda file: ir.source_name(file, name))
 
 
 def run(
