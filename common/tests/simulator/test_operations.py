@@ -264,6 +264,20 @@ def test_arguments():
         simulate(text, (1,), [np.zeros(0, np.int32), 7])
 
 
+def test_descriptors_of_integers_with_a_sign():
+    text = """\
+%zero = arith.constant 0 : i32
+%tile = tt.descriptor_load %d[%zero, %zero] : !tt.tensordesc<1x128xsi8, #n> -> tensor<1x128xi8, #b2>
+%next = arith.addi %tile, %tile : tensor<1x128xi8, #b2>
+tt.descriptor_store %d[%zero, %zero], %next : !tt.tensordesc<1x128xsi8, #n>, tensor<1x128xi8, #b2>"""
+    text = module('%d: !tt.tensordesc<1x128xsi8, #n> loc("d")', text)
+    text = text.replace("elementBitWidth = 16", "elementBitWidth = 8")
+    values = np.arange(-64, 64, dtype=np.int8)[None]
+    found = values.copy()
+    simulate(text, (1,), {"d": found})
+    assert (found == values + values).all()
+
+
 COPY = """\
 %range = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #b>
 %xs = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #b>

@@ -20,7 +20,8 @@ __all__ = ["Element", "element"]
 
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _NARROW = {"bf16": (tl.bfloat16, np.uint16), "f8E4M3FN": (tl.float8e4nv, np.uint8), "f8E5M2": (tl.float8e5, np.uint8)}
-_INTEGER = re.compile(r"i(8|16|32|64)")
+# Descriptors of integers name their sign; operations on values do, not types.
+_INTEGER = re.compile(r"[su]?i(8|16|32|64)")
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,9 @@ def element(name: str, pointee: Element | None = None) -> Element:
     name = name.removeprefix("s").removeprefix("u")
     if name == "i1":
         return Element(name, np.dtype(np.int8), np.dtype(np.bool_))
-    if _INTEGER.fullmatch(name):
-        return Element(name, np.dtype(f"i{int(name[1:]) // 8}"), np.dtype(f"i{int(name[1:]) // 8}"))
+    if (found := _INTEGER.fullmatch(name)) is not None:
+        of = np.dtype(f"i{int(found[1]) // 8}")
+        return Element(found[0].lstrip("su"), of, of)
     raise UnsupportedOperation(
         "the simulator does not know an element type",
         expected=", ".join((*_FLOATS, *_NARROW, "i1, i8, i16, i32, i64, index")),
