@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -30,6 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU and torch; skipped elsewhere")
     config.addinivalue_line("markers", "xdist_group(name): tests that pytest-xdist gives to one process")
     config.stash[_RESULTS] = {}
+    # NumPy reads it when it is imported. Where processes share cores, a product of matrices takes several times as long
+    # on all cores as on one.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
