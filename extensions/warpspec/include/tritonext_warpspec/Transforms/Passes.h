@@ -1,0 +1,23 @@
+#ifndef TRITONEXT_WARPSPEC_TRANSFORMS_PASSES_H
+#define TRITONEXT_WARPSPEC_TRANSFORMS_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "triton/Dialect/TritonGPU/IR/Dialect.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
+
+namespace tritonext::warpspec {
+
+#define GEN_PASS_DECL
+#include "tritonext_warpspec/Transforms/Passes.h.inc"
+
+/// Marks a wait or an arrival at a barrier of a ring that each warp of the task does for itself; an
+/// arrival counts one for each.
+constexpr llvm::StringLiteral perWarpName = "warpspec.per_warp";
+
+} // namespace tritonext::warpspec
+
+#endif // TRITONEXT_WARPSPEC_TRANSFORMS_PASSES_H

@@ -1,0 +1,70 @@
+#ifndef TRITONEXT_WARPSPEC_TRANSFORMS_PASSES
+#define TRITONEXT_WARPSPEC_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
+  let summary = "Let one warp load the operands of a loop of products, and the others multiply";
+
+  let description = [{
+    A loop of `ttng.warp_group_dot` whose operands come from
+    `tt.descriptor_load` becomes two tasks of a `ttg.warp_specialize`. The
+    warps of the kernel multiply: each iteration waits for a slot of a ring in
+    shared memory, starts its products, and gives the slot of the iteration
+    before back, whose products have then ended. A task of one warp computes
+    the addresses and fills the slots, as far ahead as there are slots; loops
+    around the products run in both tasks, so loads go on during an epilogue.
+
+    Every changed kernel is audited before it replaces the original: the tasks
+    run on numbers, with late copies and products, for several lengths of each
+    loop. A loop that is not specialized keeps the stock schedule, as if it had
+    no annotation, and a missed remark says why. On targets before and behind
+    sm_90 the pass changes nothing.
+  }];
+
+  let dependentDialects = [
+    "mlir::arith::ArithDialect",
+    "mlir::scf::SCFDialect",
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+    "mlir::triton::nvidia_gpu::TritonNvidiaGPUDialect",
+  ];
+
+  let options = [
+    Option<"allLoops", "all-loops", "bool", /*default=*/"false",
+           "take every loop of products, and not only those with `warp_specialize`">,
+    Option<"slots", "slots", "unsigned", /*default=*/"0",
+           "slots of the ring; 0 chooses by shared memory and the time a slot is held">,
+  ];
+}
+
+def AuditBarriersPass : Pass<"warpspec-audit-barriers", "mlir::ModuleOp"> {
+  let summary = "Check that the tasks of a kernel wait for each other as they have to";
+
+  let description = [{
+    Runs the audit of `warpspec-specialize-loops` on a module as it is, and
+    fails with an error at the op where the protocol breaks. It changes
+    nothing.
+  }];
+}
+
+def LowerRingBarriersPass : Pass<"warpspec-lower-ring-barriers", "mlir::ModuleOp"> {
+  let summary = "Let each warp wait for and arrive at the barriers of a ring by itself";
+
+  let description = [{
+    Stock code generation orders every access to a barrier like one to other
+    shared memory: all warps of the task meet before it, and a proxy fence
+    follows. A ring needs neither. Each thread that waits sees what the copy
+    wrote, and each warp may arrive when its own products have ended, so the
+    warp groups of the consumers run apart.
+
+    The pass lowers what `warpspec-specialize-loops` marked before the stock
+    passes that insert barriers and fences see it.
+  }];
+
+  let dependentDialects = [
+    "mlir::LLVM::LLVMDialect",
+  ];
+}
+
+#endif // TRITONEXT_WARPSPEC_TRANSFORMS_PASSES

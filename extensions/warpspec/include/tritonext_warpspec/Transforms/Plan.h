@@ -1,0 +1,77 @@
+//===- Plan.h - How a loop of products is split into tasks ------*- C++ -*-===//
+//
+// The analysis decides everything before anything is changed, and says why where it declines.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TRITONEXT_WARPSPEC_TRANSFORMS_PLAN_H
+#define TRITONEXT_WARPSPEC_TRANSFORMS_PLAN_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "triton/Dialect/Triton/IR/Dialect.h"
+#include "triton/Dialect/TritonGPU/IR/Dialect.h"
+#include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <string>
+
+namespace tritonext::warpspec {
+
+/// A load that the producer starts, and the buffer it is put into for the products.
+struct RingLoad {
+  mlir::triton::DescriptorLoadOp load;
+  mlir::triton::gpu::LocalAllocOp buffer;
+
+  int64_t bytes() const;
+};
+
+/// How to split one loop, and what is around it, into a producer and consumers.
+struct Plan {
+  /// The innermost loop, with the products.
+  mlir::scf::ForOp loop;
+  /// The loops and conditionals around it in the kernel's block, outermost first, and it.
+  llvm::SmallVector<mlir::Operation *> path;
+  llvm::SmallVector<RingLoad> loads;
+  llvm::SmallVector<mlir::triton::nvidia_gpu::WarpGroupDotOp> dots;
+  /// Ops that the producer repeats for addresses, lengths of loops and conditions.
+  llvm::SetVector<mlir::Operation *> repeated;
+  /// Values inside the path that the producer needs, the carried ones of its loops included.
+  llvm::DenseSet<mlir::Value> needed;
+
+  unsigned slots = 0;
+  unsigned consumerWarps = 0;
+  /// Registers that each thread starts with, before the producer gives its own away.
+  unsigned launchRegisters = 0;
+
+  /// What a warp that only computes addresses keeps. The least is 24 (PTX ISA, setmaxnreg), which
+  /// is short for the divisions that find a tile.
+  static constexpr int32_t producerRegisters = 40;
+
+  int64_t slotBytes() const;
+  bool isPersistent() const { return path.size() > 1; }
+  /// Returns what was decided, for a remark.
+  std::string describe() const;
+};
+
+/// What the user may choose.
+struct PlanOptions {
+  /// Slots of the ring; 0 lets the plan choose.
+  unsigned slots = 0;
+};
+
+/// A plan, or the reason against one and the op that it is about.
+struct Verdict {
+  std::optional<Plan> plan;
+  std::string reason;
+  mlir::Operation *at = nullptr;
+};
+
+/// Returns the innermost loops with products inside of `root`, which may be one.
+llvm::SmallVector<mlir::scf::ForOp> findProductLoops(mlir::Operation *root);
+
+/// Decides how to specialize `loop`, an innermost loop with products.
+Verdict makePlan(mlir::scf::ForOp loop, const PlanOptions &options);
+
+} // namespace tritonext::warpspec
+
+#endif // TRITONEXT_WARPSPEC_TRANSFORMS_PLAN_H

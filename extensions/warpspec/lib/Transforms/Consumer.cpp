@@ -1,0 +1,175 @@
+//===- Consumer.cpp - The task that empties the ring ----------------------===//
+
+#include "tritonext_warpspec/Transforms/Passes.h"
+#include "tritonext_warpspec/Transforms/Tasks.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::warpspec {
+namespace {
+
+class Consumer {
+public:
+  Consumer(Plan &plan, const Ring &ring)
+      : plan(plan), ring(ring), rewriter(plan.loop.getContext()) {}
+
+  /// Lets the op number `depth` of the path carry the position in the ring.
+  RingState rewrite(unsigned depth, RingState state) {
+    Operation *op = plan.path[depth];
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return rewriteLoop(loop, depth, state);
+    return rewriteConditional(cast<scf::IfOp>(op), depth, state);
+  }
+
+private:
+  RingState rewriteLoop(scf::ForOp loop, unsigned depth, RingState state) {
+    rewriter.setInsertionPoint(loop);
+    auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+      return SmallVector<Value>(arguments);
+    };
+    FailureOr<LoopLikeOpInterface> replaced =
+        loop.replaceWithAdditionalYields(rewriter, {state.slot, state.phase},
+                                         /*replaceInitOperandUsesInLoop=*/false, keep);
+    auto built = cast<scf::ForOp>(replaced->getOperation());
+    built->setAttr("tt.num_stages", rewriter.getI32IntegerAttr(0));
+    built->removeAttr("tt.flatten");
+    auto arguments = built.getRegionIterArgs().take_back(2);
+    RingState inside = {arguments[0], arguments[1]};
+    bool isInnermost = depth + 1 == plan.path.size();
+    inside = isInnermost ? multiply(built, inside) : rewrite(depth + 1, inside);
+    setPosition(built.getBody()->getTerminator(), inside);
+    auto results = built.getResults().take_back(2);
+    RingState behind = {results[0], results[1]};
+    if (isInnermost)
+      drain(built, behind);
+    return behind;
+  }
+
+  RingState rewriteConditional(scf::IfOp conditional, unsigned depth, RingState state) {
+    rewriter.setInsertionPoint(conditional);
+    SmallVector<Type> types(conditional.getResultTypes());
+    types.append({state.slot.getType(), state.phase.getType()});
+    auto built = scf::IfOp::create(rewriter, conditional.getLoc(), types,
+                                   conditional.getCondition(), /*addThenBlock=*/false,
+                                   /*addElseBlock=*/false);
+    built->setDiscardableAttrs(conditional->getDiscardableAttrDictionary());
+    built.getThenRegion().takeBody(conditional.getThenRegion());
+    built.getElseRegion().takeBody(conditional.getElseRegion());
+    if (built.getElseRegion().empty()) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.createBlock(&built.getElseRegion());
+      scf::YieldOp::create(rewriter, conditional.getLoc());
+    }
+    for (Block *block : {built.thenBlock(), built.elseBlock()}) {
+      Operation *terminator = block->getTerminator();
+      terminator->insertOperands(terminator->getNumOperands(), {state.slot, state.phase});
+    }
+    Block *inner = built.thenBlock();
+    if (plan.path[depth + 1]->getBlock() != inner)
+      inner = built.elseBlock();
+    RingState inside = rewrite(depth + 1, state);
+    setPosition(inner->getTerminator(), inside);
+    rewriter.replaceOp(conditional, built.getResults().drop_back(2));
+    auto results = built.getResults().take_back(2);
+    return {results[0], results[1]};
+  }
+
+  static void setPosition(Operation *terminator, RingState state) {
+    unsigned count = terminator->getNumOperands();
+    terminator->setOperand(count - 2, state.slot);
+    terminator->setOperand(count - 1, state.phase);
+  }
+
+  Value constant(Location loc, int32_t value) {
+    return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(value));
+  }
+
+  /// Gives the slot before `slot` back to the producer if `condition` holds.
+  void release(Location loc, Value slot, Value condition) {
+    Value isFirst =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, slot, constant(loc, 0));
+    Value lower = arith::SubIOp::create(rewriter, loc, slot, constant(loc, 1));
+    Value before = arith::SelectOp::create(rewriter, loc, isFirst,
+                                           constant(loc, int32_t(ring.slots) - 1), lower);
+    Value empty = viewOf(rewriter, loc, ring.empty, before, /*isMutable=*/true);
+    auto arrive =
+        ttng::ArriveBarrierOp::create(rewriter, loc, empty, plan.consumerWarps, condition);
+    arrive->setAttr(perWarpName, rewriter.getUnitAttr());
+  }
+
+  /// Waits until at most `pending` products are unfinished, and returns the sums behind that.
+  SmallVector<Value> endProducts(Location loc, ValueRange sums, unsigned pending) {
+    auto wait = ttng::WarpGroupDotWaitOp::create(rewriter, loc, sums, pending,
+                                                 /*warpGroupLocal=*/true);
+    return SmallVector<Value>(wait.getResults());
+  }
+
+  RingState multiply(scf::ForOp loop, RingState state) {
+    Location loc = loop.getLoc();
+    rewriter.setInsertionPoint(plan.loads.front().load);
+    Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
+    auto wait =
+        ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
+    wait->setAttr(perWarpName, rewriter.getUnitAttr());
+    for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
+      ttg::LocalAllocOp buffer = load.buffer;
+      Value tile =
+          viewOf(rewriter, buffer.getLoc(), tiles, state.slot, buffer.getType().getMutableMemory());
+      rewriter.replaceOp(buffer, tile);
+      rewriter.eraseOp(load.load);
+    }
+
+    SmallVector<Value> sums;
+    for (ttng::WarpGroupDotOp dot : plan.dots) {
+      dot.setIsAsync(true);
+      sums.push_back(dot.getD());
+    }
+    // The products of the iteration before have ended when no more are left than were started here.
+    rewriter.setInsertionPointAfter(plan.dots.back());
+    SmallVector<Value> passed = endProducts(plan.dots.back()->getLoc(), sums, sums.size());
+    Operation *terminator = loop.getBody()->getTerminator();
+    for (auto [sum, behind] : llvm::zip_equal(sums, passed))
+      terminator->replaceUsesOfWith(sum, behind);
+    Value isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                          loop.getInductionVar(), loop.getLowerBound());
+    release(loc, state.slot, isLater);
+    return ring.next(rewriter, loc, state);
+  }
+
+  /// Ends the products of the last iteration and gives its slot back.
+  void drain(scf::ForOp loop, RingState behind) {
+    Location loc = loop.getLoc();
+    rewriter.setInsertionPointAfter(loop);
+    SmallVector<unsigned> indices;
+    SmallVector<Value> sums;
+    for (ttng::WarpGroupDotOp dot : plan.dots) {
+      unsigned index = cast<BlockArgument>(dot.getC()).getArgNumber() - loop.getNumInductionVars();
+      indices.push_back(index);
+      sums.push_back(loop.getResult(index));
+    }
+    SmallVector<Value> ended = endProducts(plan.dots.back()->getLoc(), sums, 0);
+    Operation *waiting = ended.front().getDefiningOp();
+    for (auto [sum, value] : llvm::zip_equal(sums, ended))
+      rewriter.replaceAllUsesExcept(sum, value, waiting);
+    auto order = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    Value hasRun =
+        arith::CmpIOp::create(rewriter, loc, order, loop.getLowerBound(), loop.getUpperBound());
+    release(loc, behind.slot, hasRun);
+  }
+
+  Plan &plan;
+  const Ring &ring;
+  IRRewriter rewriter;
+};
+
+} // namespace
+
+void rewriteConsumer(Plan &plan, const Ring &ring, RingState start) {
+  Consumer(plan, ring).rewrite(0, start);
+}
+
+} // namespace tritonext::warpspec

@@ -1,0 +1,500 @@
+//===- Plan.cpp - How a loop of products is split into tasks --------------===//
+
+#include "tritonext_warpspec/Transforms/Plan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "triton/Analysis/Allocation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::warpspec {
+namespace {
+
+// CUDA C++ Programming Guide, technical specifications, compute capability 9.0. A block has 1 KB
+// less than its part of the SM; what barriers and captures take is kept.
+constexpr int64_t sharedOfSM = 228 * 1024, sharedOfBlock = 1024, sharedReserve = 2 * 1024;
+constexpr int64_t registersOfSM = 64 * 1024, mostRegisters = 248, mostBlocks = 4;
+constexpr int64_t leastSlots = 2, mostSlots = 8, defaultStages = 3;
+// Time from the issue of a copy until its bytes are there, and products of 16-bit operands that an
+// SM of Hopper finishes in a cycle: 989 TFLOPS by 132 SM at 1.83 GHz.
+constexpr int64_t copyCycles = 1500;
+constexpr int64_t flopsPerCycle = 4096;
+constexpr int64_t threadsPerWarp = 32, warpsPerGroup = 4;
+// A main loop and a plain epilogue take 26 registers beside the sums, one instruction as many
+// beside the sums that it adds to.
+constexpr int64_t leastSpare = 48, leastSpareOfInstruction = 32;
+constexpr llvm::StringLiteral numStages = "tt.num_stages";
+
+int64_t bytesOf(ShapedType type) {
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+std::string quote(Operation *op) { return ("'" + op->getName().getStringRef() + "'").str(); }
+
+/// Returns the buffer behind views of it.
+Value throughViews(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!op->hasTrait<OpTrait::MemDescViewTrait>())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool isScalar(Type type) { return !isa<RankedTensorType, ttg::MemDescType>(type); }
+
+//===----------------------------------------------------------------------===//
+// What memory is read and written
+//===----------------------------------------------------------------------===//
+
+/// The arguments of the kernel an address comes from, and whether there may be others.
+struct Bases {
+  llvm::SmallSetVector<Value, 2> known;
+  bool isOpen = false;
+};
+
+bool isAddress(Value value) {
+  Type type = value.getType();
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    type = tensor.getElementType();
+  return isa<tt::PointerType, tt::TensorDescType>(type);
+}
+
+Bases basesOf(Value address) {
+  Bases bases;
+  llvm::SmallSetVector<Value, 8> work;
+  work.insert(address);
+  for (size_t i = 0; i != work.size(); ++i) {
+    Value value = work[i];
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      auto loop = dyn_cast<scf::ForOp>(parent);
+      if (isa<tt::FuncOp>(parent)) {
+        bases.known.insert(argument);
+      } else if (loop && argument != loop.getInductionVar()) {
+        work.insert(loop.getTiedLoopInit(argument)->get());
+        work.insert(loop.getTiedLoopYieldedValue(argument)->get());
+      } else {
+        bases.isOpen = true;
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned index = cast<OpResult>(value).getResultNumber();
+      work.insert(loop.getInitArgs()[index]);
+      work.insert(loop.getYieldedValues()[index]);
+      continue;
+    }
+    bool isDerived = false;
+    if (op->getNumRegions() == 0 && isMemoryEffectFree(op))
+      for (Value operand : op->getOperands())
+        if (isAddress(operand)) {
+          work.insert(operand);
+          isDerived = true;
+        }
+    bases.isOpen |= !isDerived;
+  }
+  return bases;
+}
+
+/// Returns an op of the kernel that may write what `loads` read. Triton takes two pointer arguments
+/// of a kernel to address different memory.
+Operation *findWriter(tt::FuncOp kernel, MutableArrayRef<RingLoad> loads) {
+  llvm::SmallSetVector<Value, 4> read;
+  for (RingLoad &ring : loads) {
+    Bases bases = basesOf(ring.load.getDesc());
+    if (bases.isOpen)
+      return ring.load;
+    read.insert(bases.known.begin(), bases.known.end());
+  }
+  Operation *writer = nullptr;
+  kernel.walk([&](Operation *op) {
+    if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+      return WalkResult::advance();
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    bool mayWrite = !effects && !isMemoryEffectFree(op) && op->getNumRegions() == 0;
+    if (effects) {
+      SmallVector<MemoryEffects::EffectInstance> list;
+      effects.getEffects(list);
+      mayWrite = llvm::any_of(list, [](const MemoryEffects::EffectInstance &effect) {
+        return isa<MemoryEffects::Write>(effect.getEffect());
+      });
+    }
+    if (!mayWrite || op->hasTrait<OpTrait::IsTerminator>() || isa<tt::PrintOp, tt::AssertOp>(op))
+      return WalkResult::advance();
+    bool hasAddress = false;
+    for (Value operand : op->getOperands()) {
+      if (!isAddress(operand))
+        continue;
+      hasAddress = true;
+      Bases written = basesOf(operand);
+      if (written.isOpen ||
+          llvm::any_of(written.known, [&](Value base) { return read.contains(base); }))
+        writer = op;
+    }
+    bool isLocal = llvm::any_of(op->getOperandTypes(),
+                                [](Type type) { return isa<ttg::MemDescType>(type); }) ||
+                   isa<ttg::LocalAllocOp>(op);
+    if (!hasAddress && !isLocal)
+      writer = op;
+    return writer ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return writer;
+}
+
+//===----------------------------------------------------------------------===//
+// The planner
+//===----------------------------------------------------------------------===//
+
+class Planner {
+public:
+  Planner(scf::ForOp loop, const PlanOptions &options) : options(options) { plan.loop = loop; }
+
+  Verdict run() {
+    if (!findPath() || !findDots() || !findLoads() || !needAll() || !checkMemory() || !fit())
+      return {std::nullopt, std::move(reason), at};
+    return {std::move(plan), "", nullptr};
+  }
+
+private:
+  bool decline(Operation *op, const Twine &text) {
+    reason = text.str();
+    at = op;
+    return false;
+  }
+
+  bool findPath() {
+    auto kernel = plan.loop->getParentOfType<tt::FuncOp>();
+    plan.consumerWarps = ttg::lookupNumWarps(plan.loop);
+    if (!kernel || !kernel.isPublic())
+      return decline(plan.loop, "the loop is in a function that is not a kernel");
+    if (plan.consumerWarps != 4 && plan.consumerWarps != 8)
+      return decline(plan.loop, "the kernel has " + Twine(plan.consumerWarps) +
+                                    " warps, and products of one or two warp groups are known");
+    if (ttg::lookupNumCTAs(plan.loop) != 1)
+      return decline(plan.loop, "the kernel runs in clusters");
+    for (Operation *op = plan.loop; op != kernel; op = op->getParentOp()) {
+      if (!isa<scf::ForOp, scf::IfOp>(op))
+        return decline(op, "the products are inside of " + quote(op));
+      plan.path.insert(plan.path.begin(), op);
+    }
+    if (!isa<tt::ReturnOp>(plan.path.front()->getBlock()->getTerminator()))
+      return decline(plan.loop, "the kernel goes on behind a conditional return");
+    Operation *other = nullptr;
+    kernel.walk([&](Operation *op) {
+      if (isa<tt::CallOp, ttg::WarpSpecializeOp>(op))
+        other = op;
+    });
+    if (other)
+      return decline(other, "the kernel has " + quote(other));
+    for (scf::ForOp loop : findProductLoops(kernel))
+      if (loop != plan.loop)
+        return decline(loop, "the kernel has a second loop of products");
+    return true;
+  }
+
+  bool findDots() {
+    for (Operation &op : plan.loop.getBody()->without_terminator()) {
+      auto dot = dyn_cast<ttng::WarpGroupDotOp>(op);
+      bool isHidden = !dot && op.walk([](ttng::WarpGroupDotOp) {
+                                  return WalkResult::interrupt();
+                                }).wasInterrupted();
+      if (isHidden)
+        return decline(&op, "a product is under a condition");
+      if (!dot)
+        continue;
+      auto c = dyn_cast<BlockArgument>(dot.getC());
+      bool isCarried = c && c.getOwner() == plan.loop.getBody() && c.hasOneUse() &&
+                       dot.getD().hasOneUse() &&
+                       plan.loop.getTiedLoopYieldedValue(c)->get() == dot.getD();
+      if (!isCarried)
+        return decline(dot, "the loop uses the product for more than the sum that it carries");
+      if (dot.getIsAsync())
+        return decline(dot, "the product is asynchronous already");
+      if (dot.needsPartialAccumulator())
+        return decline(dot, "the product adds up parts of limited precision");
+      if (!isa<ttg::MemDescType>(dot.getA().getType()))
+        return decline(dot, "the first operand of the product is in registers");
+      plan.dots.push_back(dot);
+    }
+    return true;
+  }
+
+  bool findLoads() {
+    llvm::SmallSetVector<Operation *, 4> buffers;
+    for (ttng::WarpGroupDotOp dot : plan.dots)
+      for (Value operand : {Value(dot.getA()), Value(dot.getB())}) {
+        Value buffer = throughViews(operand);
+        if (plan.loop.isDefinedOutsideOfLoop(buffer))
+          continue;
+        auto alloc = buffer.getDefiningOp<ttg::LocalAllocOp>();
+        if (!alloc || !alloc.getSrc())
+          return decline(dot, "an operand of the product is not a tile of its own");
+        buffers.insert(alloc);
+      }
+    for (Operation *op : buffers) {
+      auto alloc = cast<ttg::LocalAllocOp>(op);
+      Operation *source = alloc.getSrc().getDefiningOp();
+      auto load = dyn_cast_or_null<tt::DescriptorLoadOp>(source);
+      if (source && isa<tt::LoadOp>(source))
+        return decline(source, "an operand is loaded through pointers");
+      if (!load || !load->hasOneUse())
+        return decline(alloc, "an operand is computed between its load and the product");
+      if (load->getBlock() != plan.loop.getBody() || alloc->getBlock() != plan.loop.getBody())
+        return decline(
+            load, "an operand is loaded outside of the loop, and put into shared memory in it");
+      auto desc = load.getDesc().getType();
+      if (desc.getShape() != alloc.getType().getShape() ||
+          desc.getSharedLayout() != alloc.getType().getEncoding())
+        return decline(load, "a tile is wanted in another shape or layout than its descriptor's");
+      if (!feedsDots(alloc))
+        return decline(alloc, "a tile is used for more than products");
+      plan.loads.push_back({load, alloc});
+    }
+    if (plan.loads.empty())
+      return decline(plan.loop, "the loop loads no operand");
+    llvm::sort(plan.loads, [](const RingLoad &a, const RingLoad &b) {
+      return a.load->isBeforeInBlock(b.load);
+    });
+    return true;
+  }
+
+  /// Whether nothing but the products of the loop reads a buffer.
+  static bool feedsDots(Value view) {
+    return llvm::all_of(view.getUsers(), [](Operation *user) {
+      return isa<ttng::WarpGroupDotOp>(user) ||
+             (user->hasTrait<OpTrait::MemDescViewTrait>() && feedsDots(user->getResult(0)));
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What the producer repeats
+  //===--------------------------------------------------------------------===//
+
+  bool isOnPath(Operation *op) const { return llvm::is_contained(plan.path, op); }
+
+  bool needAll() {
+    for (Operation *op : plan.path) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+          if (!need(bound))
+            return false;
+      } else if (!need(cast<scf::IfOp>(op).getCondition())) {
+        return false;
+      }
+    }
+    for (RingLoad &ring : plan.loads)
+      for (Value operand : ring.load->getOperands())
+        if (!need(operand))
+          return false;
+    return true;
+  }
+
+  bool need(Value value) {
+    Operation *first = plan.path.front();
+    Operation *owner = value.getDefiningOp();
+    if (!owner)
+      owner = value.getParentBlock()->getParentOp();
+    if (!first->isAncestor(owner) || !plan.needed.insert(value).second)
+      return true;
+    if (!isScalar(value.getType()))
+      return decline(owner, "the producer needs a tensor for its addresses");
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(owner);
+      if (!loop || !isOnPath(loop))
+        return true;
+      if (argument == loop.getInductionVar())
+        return true;
+      unsigned index = argument.getArgNumber() - loop.getNumInductionVars();
+      return needCarried(loop, index);
+    }
+    if (isOnPath(owner)) {
+      unsigned index = cast<OpResult>(value).getResultNumber();
+      if (auto loop = dyn_cast<scf::ForOp>(owner))
+        return needCarried(loop, index);
+      auto conditional = cast<scf::IfOp>(owner);
+      return need(conditional.thenYield().getOperand(index)) &&
+             need(conditional.elseYield().getOperand(index));
+    }
+    return needOp(owner);
+  }
+
+  bool needCarried(scf::ForOp loop, unsigned index) {
+    plan.needed.insert(loop.getRegionIterArg(index));
+    plan.needed.insert(loop.getResult(index));
+    return need(loop.getInitArgs()[index]) && need(loop.getYieldedValues()[index]);
+  }
+
+  bool needOp(Operation *op) {
+    // A value inside of an op that is repeated as a whole.
+    while (!isOnPath(op->getParentOp()))
+      op = op->getParentOp();
+    if (!plan.repeated.insert(op))
+      return true;
+    if (!isMemoryEffectFree(op))
+      return decline(op, "an address depends on " + quote(op));
+    bool isPossible = true;
+    op->walk([&](Operation *inner) {
+      for (Type type : inner->getResultTypes())
+        isPossible &= isScalar(type);
+    });
+    if (!isPossible)
+      return decline(op, "the producer needs a tensor for its addresses");
+    WalkResult walked = op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *owner = operand.getDefiningOp();
+        if (!owner)
+          owner = operand.getParentBlock()->getParentOp();
+        if (!op->isAncestor(owner) && !need(operand))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    return !walked.wasInterrupted();
+  }
+
+  bool checkMemory() {
+    Operation *writer = findWriter(plan.loop->getParentOfType<tt::FuncOp>(), plan.loads);
+    if (!writer)
+      return true;
+    if (isa<tt::DescriptorLoadOp>(writer))
+      return decline(writer, "it is not known what memory an operand is loaded from");
+    return decline(writer, quote(writer) + " may write what the producer loads ahead of it");
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Slots
+  //===--------------------------------------------------------------------===//
+
+  /// Shared memory that the kernel needs beside the ring: all the time, inside of the tasks, and
+  /// behind them, where that of the ring is free again.
+  struct OtherBytes {
+    int64_t lasting = 0, inside = 0, behind = 0;
+  };
+
+  OtherBytes otherBytes() const {
+    OtherBytes bytes;
+    Operation *tasks = plan.path.front();
+    plan.loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
+      auto isRing = [&](const RingLoad &ring) { return ring.load == op || ring.buffer == op; };
+      if (llvm::any_of(plan.loads, isRing))
+        return;
+      // What is staged or exchanged is over before the next of its kind.
+      int64_t &passing = tasks->isAncestor(op) ? bytes.inside : bytes.behind;
+      if (auto alloc = dyn_cast<ttg::LocalAllocOp>(op))
+        bytes.lasting += bytesOf(alloc.getType());
+      else if (isa<tt::DescriptorLoadLikeOpInterface>(op))
+        passing = std::max(passing, bytesOf(cast<ShapedType>(op->getResult(0).getType())));
+      else if (auto store = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op))
+        passing = std::max(passing, bytesOf(store.getSrc().getType()));
+      else
+        passing = std::max<int64_t>(passing, tt::defaultAllocationAnalysisScratchSizeFn(op));
+    });
+    return bytes;
+  }
+
+  /// Returns how many slots are held at once: from the issue of a copy until the products of the
+  /// next iteration have ended, by the time that the products of an iteration take.
+  int64_t heldSlots() const {
+    int64_t interval = 0;
+    for (ttng::WarpGroupDotOp dot : plan.dots) {
+      auto a = cast<ttg::MemDescType>(dot.getA().getType());
+      int64_t flops = 2 * dot.getD().getType().getNumElements() * a.getShape().back();
+      interval += flops * a.getElementTypeBitWidth() / 16 / flopsPerCycle;
+    }
+    interval = std::max<int64_t>(interval, 1);
+    return llvm::divideCeil(copyCycles + 2 * interval, interval);
+  }
+
+  /// Chooses the slots, and how many blocks are to run on an SM.
+  bool fit() {
+    auto stages = plan.loop->getAttrOfType<IntegerAttr>(numStages);
+    int64_t asked = stages ? stages.getInt() : defaultStages;
+    int64_t least =
+        std::clamp<int64_t>(options.slots ? options.slots : asked, leastSlots, mostSlots);
+    int64_t most = options.slots ? least : std::max<int64_t>(least, heldSlots());
+    OtherBytes other = otherBytes();
+    int64_t room = 0;
+    // A kernel with a loop over tiles is launched with one block for each SM.
+    for (int64_t blocks = plan.isPersistent() ? 1 : mostBlocks; blocks != 0; --blocks) {
+      int64_t shared = sharedOfSM / blocks - sharedOfBlock - other.lasting;
+      room = (shared - sharedReserve - other.inside) / plan.slotBytes();
+      bool hasRoom = shared >= other.behind && room >= (blocks == 1 ? leastSlots : least);
+      if (!hasRoom || !planRegisters(blocks))
+        continue;
+      plan.slots = std::min({room, most, mostSlots});
+      return true;
+    }
+    return decline(plan.loop, "shared memory has room for " + Twine(std::max<int64_t>(room, 0)) +
+                                  " slots of " + Twine(plan.slotBytes()) + " bytes");
+  }
+
+  /// Chooses the registers that threads start with, and returns whether they do for so many blocks
+  /// on an SM. The producer's warp comes in a group of four.
+  bool planRegisters(int64_t blocks) {
+    int64_t warps = plan.consumerWarps + warpsPerGroup, sums = 0, widest = 0;
+    for (ttng::WarpGroupDotOp dot : plan.dots) {
+      RankedTensorType type = dot.getD().getType();
+      sums += type.getNumElements() / (threadsPerWarp * plan.consumerWarps);
+      auto mma = cast<ttg::NvidiaMmaEncodingAttr>(type.getEncoding());
+      widest = std::max<int64_t>(widest, mma.getInstrShape()[1] / 2);
+    }
+    int64_t launch = registersOfSM / (blocks * warps * threadsPerWarp) / 8 * 8;
+    launch = std::min(launch, mostRegisters);
+    int64_t given = warpsPerGroup * Plan::producerRegisters;
+    int64_t consumers = (warps * launch - given) / plan.consumerWarps;
+    plan.launchRegisters = launch;
+    // What one instruction takes has to be there at launch already, or ptxas refuses it.
+    return blocks == 1 ||
+           (consumers >= sums + leastSpare && launch >= widest + leastSpareOfInstruction);
+  }
+
+  PlanOptions options;
+  Plan plan;
+  std::string reason;
+  Operation *at = nullptr;
+};
+
+} // namespace
+
+int64_t RingLoad::bytes() const { return bytesOf(ttg::LocalAllocOp(buffer).getType()); }
+
+int64_t Plan::slotBytes() const {
+  int64_t bytes = 0;
+  for (const RingLoad &ring : loads)
+    bytes += ring.bytes();
+  return bytes;
+}
+
+std::string Plan::describe() const {
+  return ("one producer warp, " + Twine(consumerWarps) + " consumer warps, a ring of " +
+          Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " + Twine(dots.size()) +
+          (dots.size() == 1 ? " product" : " products") + " in flight" +
+          (isPersistent() ? ", loads go on behind the loop" : ""))
+      .str();
+}
+
+SmallVector<scf::ForOp> findProductLoops(Operation *root) {
+  llvm::SmallSetVector<Operation *, 2> found;
+  root->walk([&](ttng::WarpGroupDotOp dot) {
+    auto loop = dot->getParentOfType<scf::ForOp>();
+    if (loop && root->isAncestor(loop))
+      found.insert(loop);
+  });
+  SmallVector<scf::ForOp> loops;
+  for (Operation *op : found)
+    loops.push_back(cast<scf::ForOp>(op));
+  return loops;
+}
+
+Verdict makePlan(scf::ForOp loop, const PlanOptions &options) {
+  return Planner(loop, options).run();
+}
+
+} // namespace tritonext::warpspec

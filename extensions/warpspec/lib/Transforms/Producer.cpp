@@ -1,0 +1,193 @@
+//===- Producer.cpp - The task that fills the ring ------------------------===//
+//
+// The task is not a copy of the kernel from which things are removed, but built from what the
+// addresses need: no tensor is ever in it, whose layout would be for another number of warps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tritonext_warpspec/Transforms/Passes.h"
+#include "tritonext_warpspec/Transforms/Tasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::warpspec {
+namespace {
+
+class Producer {
+public:
+  Producer(Plan &plan, const Ring &ring, ttg::WarpSpecializePartitionsOp tasks)
+      : plan(plan), tasks(tasks), body(&tasks.getPartitionRegions().front().emplaceBlock()),
+        builder(OpBuilder::atBlockEnd(body)),
+        ring(ring.mapped([this](Value value) { return capture(value); })) {}
+
+  void run() {
+    Location loc = plan.loop.getLoc();
+    auto zero = [&] {
+      return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)).getResult();
+    };
+    Value slot = zero();
+    build(plan.path.front(), {slot, zero()});
+    ttg::WarpReturnOp::create(builder, loc);
+  }
+
+private:
+  bool isOutside(Value value) const {
+    Operation *owner = value.getDefiningOp();
+    if (!owner)
+      owner = value.getParentBlock()->getParentOp();
+    return !plan.path.front()->isAncestor(owner);
+  }
+
+  /// Returns a value from outside of the task in it.
+  Value capture(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Value inside;
+    if (Operation *op = value.getDefiningOp(); op && op->hasTrait<OpTrait::ConstantLike>()) {
+      OpBuilder atStart = OpBuilder::atBlockBegin(body);
+      inside = atStart.clone(*op)->getResult(0);
+    } else {
+      tasks->insertOperands(tasks->getNumOperands(), value);
+      inside = body->addArgument(value.getType(), value.getLoc());
+    }
+    mapping.map(value, inside);
+    return inside;
+  }
+
+  Value lookup(Value value) { return isOutside(value) ? capture(value) : mapping.lookup(value); }
+
+  void clone(Operation &op) {
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (isOutside(operand))
+          capture(operand);
+    });
+    builder.clone(op, mapping);
+  }
+
+  /// Builds the ops of a block of the kernel that the task needs, and returns the position behind.
+  RingState buildBlock(Block &block, RingState state) {
+    for (Operation &op : block.without_terminator()) {
+      if (llvm::is_contained(plan.path, &op))
+        state = build(&op, state);
+      else if (plan.repeated.contains(&op))
+        clone(op);
+      else if (&op == plan.loads.back().load)
+        state = fill(state);
+    }
+    return state;
+  }
+
+  SmallVector<unsigned> neededOf(Operation *op) const {
+    SmallVector<unsigned> indices;
+    for (OpResult result : op->getResults())
+      if (plan.needed.contains(result))
+        indices.push_back(result.getResultNumber());
+    return indices;
+  }
+
+  /// Ends a block with what is needed of its terminator, and the position.
+  void yield(Operation *terminator, ArrayRef<unsigned> indices, RingState state) {
+    SmallVector<Value> values;
+    for (unsigned index : indices)
+      values.push_back(lookup(terminator->getOperand(index)));
+    values.append({state.slot, state.phase});
+    scf::YieldOp::create(builder, terminator->getLoc(), values);
+  }
+
+  RingState build(Operation *op, RingState state) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return buildLoop(loop, state);
+    return buildConditional(cast<scf::IfOp>(op), state);
+  }
+
+  RingState finish(Operation *op, Operation *built, ArrayRef<unsigned> indices) {
+    builder.setInsertionPointAfter(built);
+    for (auto [position, index] : llvm::enumerate(indices))
+      mapping.map(op->getResult(index), built->getResult(position));
+    return {built->getResult(indices.size()), built->getResult(indices.size() + 1)};
+  }
+
+  RingState buildLoop(scf::ForOp loop, RingState state) {
+    SmallVector<unsigned> indices = neededOf(loop);
+    SmallVector<Value> inits;
+    for (unsigned index : indices)
+      inits.push_back(lookup(loop.getInitArgs()[index]));
+    inits.append({state.slot, state.phase});
+    auto built = scf::ForOp::create(builder, loop.getLoc(), lookup(loop.getLowerBound()),
+                                    lookup(loop.getUpperBound()), lookup(loop.getStep()), inits,
+                                    /*bodyBuilder=*/nullptr, loop.getUnsignedCmp());
+    built->setAttr("tt.num_stages", builder.getI32IntegerAttr(0));
+    mapping.map(loop.getInductionVar(), built.getInductionVar());
+    for (auto [position, index] : llvm::enumerate(indices))
+      mapping.map(loop.getRegionIterArg(index), built.getRegionIterArg(position));
+    auto arguments = built.getRegionIterArgs().take_back(2);
+    builder.setInsertionPointToStart(built.getBody());
+    RingState inside = buildBlock(*loop.getBody(), {arguments[0], arguments[1]});
+    yield(loop.getBody()->getTerminator(), indices, inside);
+    return finish(loop, built, indices);
+  }
+
+  RingState buildConditional(scf::IfOp conditional, RingState state) {
+    SmallVector<unsigned> indices = neededOf(conditional);
+    SmallVector<Type> types;
+    for (unsigned index : indices)
+      types.push_back(conditional.getResult(index).getType());
+    types.append({state.slot.getType(), state.phase.getType()});
+    auto built = scf::IfOp::create(builder, conditional.getLoc(), types,
+                                   lookup(conditional.getCondition()), /*addThenBlock=*/true,
+                                   /*addElseBlock=*/true);
+    builder.setInsertionPointToStart(built.thenBlock());
+    yield(conditional.thenYield(), indices, buildBlock(*conditional.thenBlock(), state));
+    builder.setInsertionPointToStart(built.elseBlock());
+    if (Block *otherwise = conditional.elseBlock())
+      yield(otherwise->getTerminator(), indices, buildBlock(*otherwise, state));
+    else
+      yield(conditional.thenYield(), {}, state);
+    return finish(conditional, built, indices);
+  }
+
+  /// Starts the copies of one iteration into a slot, once it is empty.
+  RingState fill(RingState state) {
+    Location loc = plan.loads.front().load->getLoc();
+    Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
+    Value before = arith::XOrIOp::create(builder, loc, state.phase, one);
+    Value empty = viewOf(builder, loc, ring.empty, state.slot, /*isMutable=*/true);
+    auto wait = ttng::WaitBarrierOp::create(builder, loc, empty, before);
+    wait->setAttr(perWarpName, builder.getUnitAttr());
+    Value full = viewOf(builder, loc, ring.full, state.slot, /*isMutable=*/true);
+    Value always = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+    ttng::BarrierExpectOp::create(builder, loc, full, plan.slotBytes(), always);
+    for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
+      mlir::triton::DescriptorLoadOp source = load.load;
+      SmallVector<Value> coordinates;
+      for (Value index : source.getIndices())
+        coordinates.push_back(lookup(index));
+      Value tile = viewOf(builder, source.getLoc(), tiles, state.slot, /*isMutable=*/true);
+      ttng::AsyncTMACopyGlobalToLocalOp::create(builder, source.getLoc(), lookup(source.getDesc()),
+                                                coordinates, full, tile, always,
+                                                /*multicast=*/false, source.getCachePolicyAttr());
+    }
+    return ring.next(builder, loc, state);
+  }
+
+  Plan &plan;
+  ttg::WarpSpecializePartitionsOp tasks;
+  Block *body;
+  OpBuilder builder;
+  IRMapping mapping;
+  Ring ring;
+};
+
+} // namespace
+
+void buildProducer(Plan &plan, const Ring &ring, ttg::WarpSpecializePartitionsOp tasks) {
+  Producer(plan, ring, tasks).run();
+}
+
+} // namespace tritonext::warpspec

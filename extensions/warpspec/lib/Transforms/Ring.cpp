@@ -1,0 +1,83 @@
+//===- Ring.cpp - Slots in shared memory between tasks --------------------===//
+
+#include "tritonext_warpspec/Transforms/Tasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::warpspec {
+namespace {
+
+Value constant(OpBuilder &builder, Location loc, int32_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
+}
+
+Value createBarriers(OpBuilder &builder, Location loc, unsigned number, unsigned count) {
+  MLIRContext *context = builder.getContext();
+  auto layout = ttg::SwizzledSharedEncodingAttr::get(
+      context, 1, 1, 1, {0}, ttg::CGAEncodingAttr::get1CTALayout(context, 1));
+  auto type = ttg::MemDescType::get({number, 1}, builder.getI64Type(), layout,
+                                    ttg::SharedMemorySpaceAttr::get(context),
+                                    /*mutableMemory=*/true);
+  Value barriers = ttg::LocalAllocOp::create(builder, loc, type);
+  for (unsigned i = 0; i != number; ++i)
+    ttng::InitBarrierOp::create(
+        builder, loc, viewOf(builder, loc, barriers, constant(builder, loc, int32_t(i)), true),
+        count);
+  return barriers;
+}
+
+} // namespace
+
+Value viewOf(OpBuilder &builder, Location loc, Value array, Value index, bool isMutable) {
+  auto type = cast<ttg::MemDescType>(array.getType());
+  auto element = ttg::MemDescType::get(type.getShape().drop_front(), type.getElementType(),
+                                       type.getEncoding(), type.getMemorySpace(), isMutable);
+  return ttg::MemDescIndexOp::create(builder, loc, element, array, index);
+}
+
+Ring Ring::create(OpBuilder &builder, Location loc, Plan &plan) {
+  Ring ring;
+  ring.slots = plan.slots;
+  for (RingLoad &load : plan.loads) {
+    ttg::LocalAllocOp buffer = load.buffer;
+    ttg::MemDescType tile = buffer.getType();
+    SmallVector<int64_t> shape = {plan.slots};
+    shape.append(tile.getShape().begin(), tile.getShape().end());
+    auto type = ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
+                                      tile.getMemorySpace(), /*mutableMemory=*/true);
+    ring.tiles.push_back(ttg::LocalAllocOp::create(builder, buffer.getLoc(), type));
+  }
+  ring.full = createBarriers(builder, loc, plan.slots, 1);
+  ring.empty = createBarriers(builder, loc, plan.slots, plan.consumerWarps);
+  // What made descriptors before may have used the same memory. Otherwise the stock passes that
+  // order accesses put these two into the loops, in front of the first access there.
+  ttng::FenceAsyncSharedOp::create(builder, loc, /*bCluster=*/false);
+  ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
+  return ring;
+}
+
+Ring Ring::mapped(llvm::function_ref<Value(Value)> lookup) const {
+  Ring ring = *this;
+  for (Value &tiles : ring.tiles)
+    tiles = lookup(tiles);
+  ring.full = lookup(full);
+  ring.empty = lookup(empty);
+  return ring;
+}
+
+RingState Ring::next(OpBuilder &builder, Location loc, RingState state) const {
+  Value one = constant(builder, loc, 1);
+  Value following = arith::AddIOp::create(builder, loc, state.slot, one);
+  Value isOver = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, following,
+                                       constant(builder, loc, int32_t(slots)));
+  Value slot = arith::SelectOp::create(builder, loc, isOver, constant(builder, loc, 0), following);
+  Value flipped = arith::XOrIOp::create(builder, loc, state.phase, one);
+  Value phase = arith::SelectOp::create(builder, loc, isOver, flipped, state.phase);
+  return {slot, phase};
+}
+
+} // namespace tritonext::warpspec

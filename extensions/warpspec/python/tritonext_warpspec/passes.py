@@ -1,0 +1,42 @@
+"""The pipeline of kernels that are specialized."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import tritonext
+from tritonext.errors import OptionError
+from tritonext.pipeline import Pipeline, disable_pass, from_manifest
+
+__all__ = ["pipeline"]
+
+_HOPPER = ("cuda:90",)
+_MOST_SLOTS = 8
+
+
+def pipeline(loops: Any = "annotated", slots: Any = 0) -> Pipeline:
+    """Return the passes of the manifest at their anchors, without the stock pass that they stand in for.
+
+    Args:
+        loops: ``annotated`` for those with ``warp_specialize=True``, ``all`` for every loop of products.
+        slots: Slots of the ring between producer and consumers, 2 to 8; 0 chooses by shared memory and the time a
+            slot is held.
+
+    Raises:
+        OptionError: An argument has no such value.
+    """
+    if loops not in ("annotated", "all"):
+        raise OptionError(
+            "there is no such choice of loops", expected="loops=annotated or loops=all", found=repr(loops)
+        )
+    text = str(slots)
+    if not text.isdecimal() or not (int(text) == 0 or 2 <= int(text) <= _MOST_SLOTS):
+        raise OptionError(
+            "the number of slots is out of range", expected=f"slots=0, or 2 to {_MOST_SLOTS}", found=repr(slots)
+        )
+    options = {"warpspec_specialize_loops": {"all-loops": loops == "all", "slots": int(text)}}
+    declared = from_manifest(tritonext.extension("warpspec").manifest, options)
+    # It fails on pointers, descriptors of the host, atomics and loops one after another.
+    replaced = disable_pass("ttgir", "nvidia.hopper.hopper_warpspec", targets=_HOPPER)
+    return dataclasses.replace(declared, steps=(*declared.steps, replaced))

@@ -1,0 +1,181 @@
+// RUN: %opt %s --pass warpspec-specialize-loops | FileCheck %s
+// RUN: %opt %s --pass warpspec-specialize-loops --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %opt %s --pass warpspec-specialize-loops | %opt - --pass warpspec-audit-barriers -o %t
+// RUN: %opt %s --pass "warpspec-specialize-loops{all-loops=true slots=2}" | FileCheck %s --check-prefix=ALL
+
+// The consumer keeps one product in flight, and gives the slot of the one before back.
+// CHECK-LABEL: @plain
+// CHECK: %[[TILES:.+]] = ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16,
+// CHECK: %[[FULL:.+]] = ttg.local_alloc : () -> !ttg.memdesc<3x1xi64,
+// CHECK-COUNT-3: ttng.init_barrier %{{.+}}, 1 :
+// CHECK: %[[EMPTY:.+]] = ttg.local_alloc : () -> !ttg.memdesc<3x1xi64,
+// CHECK-COUNT-3: ttng.init_barrier %{{.+}}, 4 :
+// CHECK: ttng.fence_async_shared
+// CHECK-NEXT: ttg.barrier local
+// CHECK: %[[SUM:.+]] = ttg.warp_specialize(
+// CHECK-SAME: requestedRegisters = array<i32: 40>
+// CHECK: default
+// CHECK: scf.for {{.+}} iter_args(%{{.+}} = %{{.+}}, %[[SLOT:.+]] = %{{.+}}, %[[PHASE:.+]] = %{{.+}}) -> (tensor<64x64xf32, #mma>, i32, i32)
+// CHECK: %[[VIEW:.+]] = ttg.memdesc_index %[[FULL]][%[[SLOT]]]
+// CHECK: ttng.wait_barrier %[[VIEW]], %[[PHASE]] {warpspec.per_warp}
+// CHECK: ttng.warp_group_dot {{.+}} isAsync = true
+// CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 1 : i32, warpGroupLocal}
+// CHECK: %[[LATER:.+]] = arith.cmpi ne
+// CHECK: %[[BEFORE:.+]] = arith.select
+// CHECK: %[[GIVEN:.+]] = ttg.memdesc_index %[[EMPTY]][%[[BEFORE]]]
+// CHECK: ttng.arrive_barrier %[[GIVEN]], 4, %[[LATER]] {warpspec.per_warp}
+// CHECK: } {tt.num_stages = 0 : i32}
+// CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 0 : i32, warpGroupLocal}
+// CHECK: ttng.arrive_barrier
+// CHECK: ttg.warp_yield
+// CHECK: partition0
+// CHECK-SAME: num_warps(1)
+// CHECK: scf.for
+// CHECK: arith.xori
+// CHECK: ttng.wait_barrier
+// CHECK: ttng.barrier_expect %{{.+}}, 16384
+// CHECK-COUNT-2: ttng.async_tma_copy_global_to_local
+// CHECK-NOT: tensor<
+// CHECK: ttg.warp_return
+// CHECK: arith.truncf %[[SUM]]
+// CHECK: tt.descriptor_store
+// REMARK: applied: specialized: one producer warp, 4 consumer warps, a ring of 3 slots of 16384 bytes, 1 product in flight [warpspec-specialize-loops]
+// ALL: memdesc<2x64x64xf16,
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @plain(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+    scf.yield %d : tensor<64x64xf32, #mma>
+  } {tt.warp_specialize}
+  %o = arith.truncf %r : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+  %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+  tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// Both tasks have the loop over tiles, and carry the place in the ring through it.
+// CHECK-LABEL: @persistent
+// CHECK: default
+// CHECK: scf.for {{.+}} -> (i32, i32)
+// CHECK: scf.for {{.+}} -> (tensor<64x64xf32, #mma>, i32, i32)
+// CHECK: tt.descriptor_store
+// CHECK: scf.yield %{{.+}}#1, %{{.+}}#2
+// CHECK-NOT: tt.flatten
+// CHECK: partition0
+// CHECK: scf.for {{.+}} -> (i32, i32)
+// CHECK: scf.for {{.+}} -> (i32, i32)
+// CHECK-NOT: tt.descriptor_store
+// CHECK: ttg.warp_return
+// REMARK: applied: {{.+}} loads go on behind the loop
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @persistent(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  scf.for %tile = %row to %size step %c64 : i32 {
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%tile, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %tile] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+      scf.yield %d : tensor<64x64xf32, #mma>
+    } {tt.num_stages = 4 : i32}
+    %o = arith.truncf %r : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+    %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+    tt.descriptor_store %dc[%tile, %tile], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  } {tt.flatten, tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK-LABEL: @conditional
+// CHECK: default
+// CHECK: %{{.+}}:2 = scf.if %{{.+}} -> (i32, i32)
+// CHECK: tt.descriptor_store
+// CHECK: } else {
+// CHECK: partition0
+// CHECK: %{{.+}}:2 = scf.if %{{.+}} -> (i32, i32)
+// CHECK: ttng.async_tma_copy_global_to_local
+// CHECK: } else {
+// REMARK: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @conditional(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32, %flag: i1) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  scf.if %flag {
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+      scf.yield %d : tensor<64x64xf32, #mma>
+    } {tt.warp_specialize}
+    %o = arith.truncf %r : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+    %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+    tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  }
+  tt.return
+}
+}
+
+// -----
+
+// CHECK-LABEL: @unannotated
+// CHECK-NOT: ttg.warp_specialize
+// CHECK: tt.return
+// ALL-LABEL: @unannotated
+// ALL: ttg.warp_specialize
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @unannotated(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+    scf.yield %d : tensor<64x64xf32, #mma>
+  } {tt.num_stages = 2 : i32}
+  %o = arith.truncf %r : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+  %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+  tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  tt.return
+}
+}
