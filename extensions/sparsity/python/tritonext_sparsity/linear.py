@@ -1,7 +1,7 @@
 """Linear layers with 2:4 sparse weights for PyTorch: weights, products in one kernel, and the swap of ``nn.Linear``.
 
 Products are opaque operators of ``torch.library``, so that ``torch.compile`` takes them whole (``fullgraph=True``) and
-CUDA graphs capture them: nothing in them waits for the GPU. There is no backward pass.
+CUDA graphs capture them: nothing in them waits for the GPU. There is no backward pass: asking for it is an error.
 """
 
 from __future__ import annotations
@@ -238,9 +238,20 @@ class SparseWeight24(nn.Module):
             self.dense = self.to_dense()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> SparseWeight24:
+        dtype = fn(torch.empty(0, dtype=self.dtype, device=self.device)).dtype
+        if dtype not in _ACCEPTED or (dtype == torch.float32) != (self.dtype == torch.float32):
+            raise OperandError(
+                f"a sparse weight of {self.dtype} does not become one of {dtype}",
+                expected="types of 8 and 16 bits are 2:4 sparse, torch.float32 is 1:2",
+                found=dtype,
+                hint="convert the dense weight, and compress it then",
+            )
         # Neither would follow a change of the type, and both are derived anew.
         self.packed = self.dense = None
+        # Factors stay float32: changes of the type leave integers alone.
+        scale = None if self.scale is None else fn(self.scale.view(torch.int32)).view(torch.float32)
         super()._apply(fn, recurse)
+        self.scale = scale
         self._derive()
         return self
 
@@ -411,6 +422,18 @@ def _(x, values, meta, packed, dense, scale_w, bias, scale_x, residual, offsets,
     return x.new_empty((*x.shape[:-1], values.shape[-2]), dtype=out_dtype)
 
 
+def _refuse_gradients(context: Any, gradient: Tensor) -> None:
+    raise OperandError(
+        "a product with a sparse weight has no backward pass",
+        expected="inference",
+        found="backward through sparse_linear",
+        hint="compute under torch.no_grad(), or train with the dense weight and its mask",
+    )
+
+
+_linear.register_autograd(_refuse_gradients)
+
+
 def dense_linear(
     x: Tensor,
     weight: Tensor,
@@ -466,6 +489,8 @@ def sparse_linear(
     out_dtype: torch.dtype | None = None,
 ) -> Tensor:
     """Return ``activation(scale * w.scale * (x @ w.T) + bias) + residual`` of a sparse weight, computed in one kernel.
+
+    A backward pass through the result is an ``OperandError``.
 
     Args:
         x: [..., K] of the type of the weight; two types of 8-bit floats may be mixed. With a weight of groups

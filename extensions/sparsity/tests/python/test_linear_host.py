@@ -48,7 +48,17 @@ def test_description_and_memory():
     assert str(w.memory()) == "3,040 bytes (values 2,560, meta 320, scale 160), 59.4% of the dense 5,120"
     assert (w.memory() + w.memory()).total == 6080
     assert "shape=(40, 64), dtype=torch.float16" in repr(w)
-    assert w.to(torch.bfloat16).dtype == torch.bfloat16
+
+
+def test_changes_of_the_type_keep_the_form():
+    w = weight(40, 64, scale=torch.full((40,), 1 / 3))
+    moved = nn.Sequential(w).to(torch.bfloat16)[0]
+    assert (moved.dtype, moved.meta.dtype) == (torch.bfloat16, torch.uint8)
+    assert torch.equal(moved.scale, torch.full((40,), 1 / 3))
+    for dtype in (torch.float32, torch.float64):
+        with pytest.raises(OperandError, match=f"a sparse weight of torch.bfloat16 does not become one of {dtype}"):
+            moved.to(dtype)
+    assert moved.values.dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float8_e4m3fn", "int8"])
@@ -88,6 +98,16 @@ def test_what_does_not_fit_is_refused():
     for call, match in refusals:
         with pytest.raises(OperandError, match=match):
             call()
+
+
+def test_a_backward_pass_is_refused(monkeypatch):
+    monkeypatch.setattr("tritonext_sparsity.advisor.check_device", lambda device, dtype: None)
+    w = weight(32, 64).to("meta")
+    x = torch.zeros(4, 64, dtype=torch.float16, device="meta", requires_grad=True)
+    bias = torch.zeros(32, device="meta", requires_grad=True)
+    for result in (sparse_linear(x, w), sparse_linear(x.detach(), w, bias)):
+        with pytest.raises(OperandError, match="a product with a sparse weight has no backward pass"):
+            result.sum().backward()
 
 
 def test_an_error_leaves_the_module_as_it_was():
