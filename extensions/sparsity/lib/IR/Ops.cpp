@@ -29,7 +29,7 @@ namespace {
 
 /// Checks what every form of the product has to obey.
 LogicalResult verifyProduct(Operation *op, ShapedType values, ShapedType meta, ShapedType b,
-                            ShapedType acc) {
+                            ShapedType acc, bool hasUnsigned) {
   for (ShapedType type : {values, meta, b, acc})
     if (type.getRank() != 2)
       return op->emitOpError("expected matrices, got ") << type;
@@ -42,6 +42,8 @@ LogicalResult verifyProduct(Operation *op, ShapedType values, ShapedType meta, S
     return op->emitOpError("expected an accumulator of f32, of f16 for f16 and 8-bit floats, or of "
                            "i32 for i8, got ")
            << acc.getElementType() << " for " << element;
+  if (hasUnsigned && !element.isInteger(8))
+    return op->emitOpError("expected unsigned operands to be of i8, got ") << element;
   if (!meta.getElementType().isInteger(8))
     return op->emitOpError("expected metadata of i8, got ") << meta.getElementType();
   int64_t m = values.getShape()[0], k = 2 * values.getShape()[1], n = b.getShape()[1];
@@ -76,7 +78,7 @@ bool DotOp::getEfficientLayout() {
 
 LogicalResult DotOp::verify() {
   return verifyProduct(*this, getValues().getType(), getMeta().getType(), getB().getType(),
-                       getAcc().getType());
+                       getAcc().getType(), getUnsignedValues() || getUnsignedB());
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,7 +87,8 @@ LogicalResult DotOp::verify() {
 
 LogicalResult AsyncDotOp::verify() {
   return verifyProduct(*this, cast<ShapedType>(getValues().getType()), getMeta().getType(),
-                       cast<ShapedType>(getB().getType()), getAcc().getType());
+                       cast<ShapedType>(getB().getType()), getAcc().getType(),
+                       getUnsignedValues() || getUnsignedB());
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,7 +125,8 @@ LogicalResult WarpGroupDotOp::verify() {
   auto values = cast<ShapedType>(getValues().getType());
   ttg::MemDescType b = getB().getType();
   RankedTensorType acc = getAcc().getType(), meta = getMeta().getType();
-  if (failed(verifyProduct(*this, values, meta, cast<ShapedType>(b), acc)))
+  if (failed(verifyProduct(*this, values, meta, cast<ShapedType>(b), acc,
+                           getUnsignedValues() || getUnsignedB())))
     return failure();
   auto mma = dyn_cast_or_null<ttg::NvidiaMmaEncodingAttr>(acc.getEncoding());
   if (!mma || !mma.isHopper())

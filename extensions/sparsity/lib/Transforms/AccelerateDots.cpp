@@ -50,9 +50,10 @@ void useWarps(DotOp dot) {
   };
   Value meta = inLayout(builder, dot.getMeta(),
                         metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
-  auto product = DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0),
-                               operand(dot.getB(), 1), inLayout(builder, dot.getAcc(), mma), meta,
-                               dot.getMaxNumImpreciseAcc());
+  auto product =
+      DotOp::create(builder, dot.getLoc(), type, operand(dot.getValues(), 0),
+                    operand(dot.getB(), 1), inLayout(builder, dot.getAcc(), mma), meta,
+                    dot.getMaxNumImpreciseAcc(), dot.getUnsignedValues(), dot.getUnsignedB());
   Value result = inLayout(builder, product.getD(), old.getEncoding());
   dot.replaceAllUsesWith(result);
   dot.erase();
@@ -137,7 +138,8 @@ void useWarpGroups(DotOp dot) {
   Value values = share(builder, dot.getValues(), /*depth=*/1), b = share(builder, dot.getB(), 0);
   auto product = WarpGroupDotOp::create(
       builder, dot.getLoc(), type, values, b, inLayout(builder, dot.getAcc(), mma), meta,
-      /*useC=*/Value(), dot.getMaxNumImpreciseAcc(), /*isAsync=*/false);
+      /*useC=*/Value(), dot.getMaxNumImpreciseAcc(), /*isAsync=*/false, dot.getUnsignedValues(),
+      dot.getUnsignedB());
   Value result = inLayout(builder, product.getD(), old.getEncoding());
   dot.replaceAllUsesWith(result);
   dot.erase();
@@ -151,7 +153,8 @@ LogicalResult accelerate(DotOp dot) {
                      acc.getShape()[1],
                      dot.getB().getType().getShape()[0],
                      ttg::lookupNumWarps(dot),
-                     targetOf(dot)};
+                     targetOf(dot),
+                     dot.getUnsignedValues() || dot.getUnsignedB()};
   std::string reason = whyNoInstruction(product);
   if (!reason.empty())
     return dot->emitError("expected a product that the sparse tensor cores have, but ") << reason;

@@ -26,7 +26,8 @@ void hide(WarpGroupDotOp dot) {
   Value view =
       ttg::MemDescSubsliceOp::create(builder, loc, half, dot.getB(), ArrayRef<int32_t>{0, 0});
   Value flag = HoldMetadataOp::create(builder, loc, builder.getI1Type(), dot.getMeta(),
-                                      dot.getUseC(), dot.getMaxNumImpreciseAcc());
+                                      dot.getUseC(), dot.getMaxNumImpreciseAcc(),
+                                      dot.getUnsignedValues(), dot.getUnsignedB());
   // Partial sums of a dense product are not those of a sparse one.
   constexpr uint32_t never = 1 << 30;
   auto standIn = ttng::WarpGroupDotOp::create(

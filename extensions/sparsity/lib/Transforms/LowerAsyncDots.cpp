@@ -94,7 +94,8 @@ LogicalResult lower(AsyncDotOp dot) {
                         metadataLayout(type, element, dot.getMeta().getType().getShape()[1]));
   auto product = WarpGroupDotOp::create(builder, dot.getLoc(), type, values, dot.getB(),
                                         inLayout(builder, acc, mma), meta, dot.getUseC(),
-                                        dot.getMaxNumImpreciseAcc(), /*isAsync=*/true);
+                                        dot.getMaxNumImpreciseAcc(), /*isAsync=*/true,
+                                        dot.getUnsignedValues(), dot.getUnsignedB());
   emitRemark(RemarkKind::Applied, product, DEBUG_TYPE,
              "chose an asynchronous product of warp groups");
   for (OpOperand &use : llvm::make_early_inc_range(dot->getUses())) {

@@ -1,6 +1,7 @@
 #include "tritonext_sparsity/IR/Layouts.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
 #include "tritonext_sparsity/Transforms/Registers.h"
+#include "tritonext_sparsity/Transforms/Targets.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,19 +16,6 @@ namespace tritonext::sparsity {
 #include "tritonext_sparsity/Transforms/Passes.h.inc"
 
 namespace {
-
-/// Returns the name of a type in instructions.
-StringRef nameOf(Type type) {
-  if (type.isF16())
-    return "f16";
-  if (type.isBF16())
-    return "bf16";
-  if (isa<Float8E4M3FNType>(type))
-    return "e4m3";
-  if (isa<Float8E5M2Type>(type))
-    return "e5m2";
-  return type.isInteger(8) ? "s8" : "tf32";
-}
 
 /// Returns whether the layouts are those that `sparsity-accelerate-dots` gives a product of warps.
 bool isAccelerated(DotOp dot) {
@@ -102,9 +90,10 @@ LogicalResult lower(DotOp dot) {
     int64_t byte = (k / step - selector) * bytesPerStep;
     std::string sumName = total.isF32() ? "f32" : isHalf ? "f16" : "s32";
     std::string text = ("mma.sp::ordered_metadata.sync.aligned.m16n8k" + Twine(step) + ".row.col." +
-                        sumName + "." + nameOf(left) + "." + nameOf(right) + "." + sumName + " {" +
-                        names + "}, {" + operandNames(0) + "}, {" + operandNames(4) + "}, {" +
-                        names + "}, $" + Twine(2 * numSums + 8) + ", " + Twine(selector) + ";")
+                        sumName + "." + instructionType(left, dot.getUnsignedValues()) + "." +
+                        instructionType(right, dot.getUnsignedB()) + "." + sumName + " {" + names +
+                        "}, {" + operandNames(0) + "}, {" + operandNames(4) + "}, {" + names +
+                        "}, $" + Twine(2 * numSums + 8) + ", " + Twine(selector) + ";")
                            .str();
     for (int64_t row : rows) {
       SmallVector<Value> first;

@@ -4,6 +4,7 @@
 #include "tritonext_sparsity/IR/Layouts.h"
 #include "tritonext_sparsity/Transforms/Passes.h"
 #include "tritonext_sparsity/Transforms/Registers.h"
+#include "tritonext_sparsity/Transforms/Targets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -27,21 +28,6 @@ namespace {
 // Rows of one instruction, those of one warp in it, and the warps and threads of a group.
 constexpr int64_t rowsPerInstruction = 64, rowsPerWarp = 16;
 constexpr int64_t warpsPerGroup = 4, threadsPerGroup = 128;
-
-/// Returns the name of a type in an instruction.
-StringRef instructionType(Type type) {
-  if (type.isF16())
-    return "f16";
-  if (type.isBF16())
-    return "bf16";
-  if (type.isF32())
-    return "tf32";
-  if (isa<Float8E4M3FNType>(type))
-    return "e4m3";
-  if (isa<Float8E5M2Type>(type))
-    return "e5m2";
-  return "s8";
-}
 
 bool isWide(Type type) { return type.getIntOrFloatBitWidth() == 16; }
 
@@ -286,7 +272,8 @@ SmallVector<Value> Product::multiply(ArrayRef<Value> old, int64_t row, int64_t c
     int64_t words = std::max<int64_t>(1, steps / share);
     std::string meta = assembly.add(metadata[row * words + k / share], "r");
     stream << "wgmma.mma_async.sp.sync.aligned.m64n" << columns << "k" << step << "." << accType
-           << "." << instructionType(element) << "." << instructionType(b.getElementType()) << " "
+           << "." << instructionType(element, op.getUnsignedValues()) << "."
+           << instructionType(b.getElementType(), op.getUnsignedB()) << " "
            << assembly.accumulators() << ", " << a << ", " << other << ", " << meta << ", "
            << k % share << ", p";
     if (accType != "s32")

@@ -28,10 +28,10 @@ ttng::WarpGroupDotOp standInOf(OpOperand &use) {
 void show(ttng::WarpGroupDotOp standIn, HoldMetadataOp hold) {
   OpBuilder builder(standIn);
   auto view = standIn.getB().getDefiningOp<ttg::MemDescSubsliceOp>();
-  auto dot =
-      WarpGroupDotOp::create(builder, standIn.getLoc(), standIn.getD().getType(), standIn.getA(),
-                             view.getSrc(), standIn.getC(), hold.getMeta(), hold.getUseC(),
-                             hold.getMaxNumImpreciseAcc(), standIn.getIsAsync());
+  auto dot = WarpGroupDotOp::create(
+      builder, standIn.getLoc(), standIn.getD().getType(), standIn.getA(), view.getSrc(),
+      standIn.getC(), hold.getMeta(), hold.getUseC(), hold.getMaxNumImpreciseAcc(),
+      standIn.getIsAsync(), hold.getUnsignedValues(), hold.getUnsignedB());
   if (dot.getIsAsync())
     emitRemark(RemarkKind::Applied, dot, DEBUG_TYPE,
                "the product goes on while operands of later ones are copied");

@@ -27,6 +27,18 @@ Target targetOf(Operation *op) {
   return target;
 }
 
+StringRef instructionType(Type type, bool isUnsigned) {
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  return type.isF32() ? "tf32" : isUnsigned ? "u8" : "s8";
+}
+
 std::string whyNotWarpGroups(const Product &product) {
   if (product.target.capability / 10 != 9)
     return "the target has no warp-group MMA";
@@ -54,6 +66,8 @@ static std::string whyNoWaveInstruction(const Product &product) {
       (isFp8(element) && isa<Float8E4M3FNType, Float8E5M2Type>(element) != areOcp))
     return target + " multiplies f16, bf16, i8, and of 8-bit floats " +
            (areOcp ? "f8E4M3FN and f8E5M2" : "f8E4M3FNUZ and f8E5M2FNUZ");
+  if (product.hasUnsigned)
+    return target + " multiplies signed integers";
   if (product.acc.getIntOrFloatBitWidth() != 32)
     return target + " adds products in 32 bits";
   int64_t step = columnsPerStep(element);

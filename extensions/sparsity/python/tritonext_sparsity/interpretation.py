@@ -21,6 +21,7 @@ _ELEMENTS = {
     tl.float8e4b8: ELEMENTS["float8_e4m3fnuz"],
     tl.float8e5b16: ELEMENTS["float8_e5m2fnuz"],
     tl.int8: ELEMENTS["int8"],
+    tl.uint8: ELEMENTS["uint8"],
     tl.int32: element("s32"),
 }
 

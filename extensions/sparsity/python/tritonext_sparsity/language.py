@@ -20,6 +20,8 @@ __all__ = ["dot_sparse", "expand24", "sparse_dot"]
 # Targets whose warps multiply 8-bit floats; elsewhere hardware converts them to f16 first.
 _WARP_FP8 = ("cuda:89", "cuda:120")
 _WARP_GROUPS = ("cuda:90",)
+INTEGERS = frozenset((tl.int8, tl.uint8))
+"""Types of operands that NVIDIA multiplies with each other."""
 
 
 _refuse = functools.partial(language.refuse, "sparsity")
@@ -47,6 +49,7 @@ _KINDS = {
     tl.bfloat16: _Kind((tl.float32,), 32),
     tl.float32: _Kind((tl.float32,), 16, columns=4),
     tl.int8: _Kind((tl.int32,), 64),
+    tl.uint8: _Kind((tl.int32,), 64),
     tl.float8e4nv: _Kind((tl.float32, tl.float16), 64),
     tl.float8e5: _Kind((tl.float32, tl.float16), 64),
 }
@@ -86,8 +89,9 @@ def sparse_dot(
         meta: Where they stand: ``uint8`` of shape (M, K / 8), or (M, K / 4) for ``float32``. Each group has a nibble,
             ``i | j << 2`` with the positions ``i < j`` of what is kept, the lower group in the lower one. Of
             ``float32`` it is 4 where the first of two elements is kept, 14 where the second is.
-        b: The dense matrix, of shape (K, N) and of the type of ``values``. Two types of 8-bit floats may be mixed.
-        acc: What to add, of shape (M, N): ``float32``, ``int32`` for ``int8``, or ``float16`` for ``float16`` and, on
+        b: The dense matrix, of shape (K, N) and of the type of ``values``. Two types of 8-bit floats, and of 8-bit integers on
+            NVIDIA, may be mixed.
+        acc: What to add, of shape (M, N): ``float32``, ``int32`` for 8-bit integers, or ``float16`` for ``float16`` and, on
             cuda:90, 8-bit floats. Zeros when None.
         out_dtype: The type of the result where ``acc`` is None; ``float32`` or ``int32`` when this is None too.
         max_num_imprecise_acc: Of 8-bit floats on cuda:90, after how many elements along K sums are added in full
@@ -252,6 +256,7 @@ def _product(
         return multiply(left, where, right, total)
     _check_fp8(name, left.dtype, rows, total.dtype, semantic)
     handle = semantic.builder.create_sparsity_dot([left.handle, where.handle, right.handle, total.handle])
+    mark_unsigned(handle, left.dtype, right.dtype, semantic)
     if left.dtype.is_fp8():
         limit = constant(max_num_imprecise_acc)
         if limit is None:
@@ -266,6 +271,13 @@ def _product(
             )
         handle.set_attr("maxNumImpreciseAcc", typed_builder(semantic).get_int32_attr(limit))
     return tl.tensor(handle, total.type)
+
+
+def mark_unsigned(product: Any, values: tl.dtype, b: tl.dtype, semantic: Any) -> None:
+    """Say of a product which operands are unsigned, because types of MLIR do not."""
+    for name, dtype in (("unsignedValues", values), ("unsignedB", b)):
+        if dtype == tl.uint8:
+            product.set_attr(name, typed_builder(semantic).get_unit_attr())
 
 
 def _matrix(name: str, argument: str, value: Any) -> tl.tensor:
@@ -292,7 +304,8 @@ def _kind(name: str, names: tuple[str, str, str], left: tl.dtype, right: tl.dtyp
             expected=", ".join(map(str, kinds)),
             found=left,
         )
-    if right != left and not (left.is_fp8() and right in kinds and right.is_fp8()):
+    are_mixed = (left.is_fp8() and right.is_fp8()) or {left, right} <= INTEGERS
+    if right != left and not (are_mixed and right in kinds):
         raise _refuse(name, "the types of the operands differ", names[2], expected=left, found=right)
     return kinds[left]
 

@@ -18,6 +18,8 @@ from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_accum
 from tritonext import language
 from tritonext.language import Buffer, buffer_of, constant, shown, target_of, typed_builder
 
+from .language import INTEGERS, mark_unsigned
+
 __all__ = ["async_sparse_dot", "metadata_layout"]
 
 _TARGET = "cuda:90"
@@ -29,6 +31,7 @@ _ACCUMULATORS = {
     tl.float8e4nv: (tl.float32, tl.float16),
     tl.float8e5: (tl.float32, tl.float16),
     tl.int8: (tl.int32,),
+    tl.uint8: (tl.int32,),
 }
 
 
@@ -159,6 +162,7 @@ def async_sparse_dot(
     build = create.create_sparsity_warp_group_dot if has_layouts else create.create_sparsity_async_dot
     product = build(operands)
     product.set_attr("maxNumImpreciseAcc", builder.get_int32_attr(limit))
+    mark_unsigned(product, dtype, right.dtype, _semantic)
     if has_layouts and not wait:
         product.set_attr("isAsync", builder.get_unit_attr())
         return warpgroup_mma_accumulator(product, kind)
@@ -183,7 +187,7 @@ def _check_types(dtype: tl.dtype, meta: Any, b: Any, acc: tl.block_type) -> None
     if dtype.is_ptr() or dtype not in _ACCUMULATORS:
         expected = ", ".join(map(str, _ACCUMULATORS))
         raise _refuse("the sparse tensor cores do not take this type", "values", expected=expected, found=dtype)
-    if b.dtype != dtype and not (dtype.is_fp8() and b.dtype.is_fp8()):
+    if b.dtype != dtype and not (dtype.is_fp8() and b.dtype.is_fp8()) and not {dtype, b.dtype} <= INTEGERS:
         raise _refuse("the types of the operands differ", "b", expected=dtype, found=b.dtype)
     if meta.dtype not in (tl.uint8, tl.int8):
         raise _refuse("the metadata are no bytes", "meta", expected="uint8", found=meta.dtype)

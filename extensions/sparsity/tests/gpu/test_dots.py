@@ -124,3 +124,25 @@ def test_product(kind, form, sizes, tile, warps, stages, columns):
     # Small integers: every product and sum is exact, in f16 too.
     expected = sparse @ other.astype(np.float64) * (2 if form == "expanded" else 1)
     np.testing.assert_array_equal(c.cpu().numpy().astype(np.float64), expected)
+
+
+@pytest.mark.parametrize("rows", [32, 64])
+@pytest.mark.parametrize("form", ["sparse_dot", "dot_sparse"])
+@pytest.mark.parametrize("kinds", [("uint8", "uint8"), ("uint8", "int8"), ("int8", "uint8")])
+def test_integers_of_either_sign(kinds, form, rows):
+    """Whole ranges, by warps where a tile has 32 rows and by warp groups where it has 64."""
+    height, width, depth = 100, 72, 320
+    numbers = np.random.default_rng(rows)
+    left, right = (
+        numbers.integers(0, 256, shape).astype(np.uint8).view(kind)
+        for shape, kind in zip([(height, depth), (depth, width)], kinds, strict=True)
+    )
+    matrix = formats.compress(left, pruned=True)
+    values, meta, b = (torch.from_numpy(array).cuda() for array in (matrix.values, matrix.meta, right))
+    c = torch.full((height, width), 77, device="cuda", dtype=torch.int32)
+    grid = triton.cdiv(height, rows), triton.cdiv(width, 32)
+    gemm[grid](
+        values, meta, b, c, height, width, depth, rows, 32, 64, 8, form, False, tl.int32, num_warps=4, num_stages=3
+    )
+    expected = formats.decompress(matrix).astype(np.int64) @ right.astype(np.int64)
+    np.testing.assert_array_equal(c.cpu().numpy(), expected)

@@ -151,3 +151,14 @@ tt.func @cluster(%v: tensor<64x32xf16, #blocked>, %m: tensor<64x8xi8, #blocked>,
   tt.return
 }
 }
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx950", "ttg.threads-per-warp" = 64 : i32} {
+tt.func @unsigned_integers_of_waves(%v: tensor<32x32xi8, #blocked>, %m: tensor<32x8xi8, #blocked>, %b: tensor<64x32xi8, #blocked>, %c: tensor<32x32xi32, #blocked>) {
+  // expected-error @below {{expected a product that the sparse tensor cores have, but hip:gfx950 multiplies signed integers}}
+  %d = sparsity.dot %v, %m, %b, %c {unsignedValues} : tensor<32x32xi8, #blocked>, tensor<32x8xi8, #blocked> * tensor<64x32xi8, #blocked> -> tensor<32x32xi32, #blocked>
+  tt.return
+}
+}

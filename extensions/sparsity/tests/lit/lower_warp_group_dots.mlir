@@ -85,6 +85,15 @@ tt.func @integers(%v: !ttg.memdesc<64x64xi8, #b64, #smem>, %m: tensor<64x16xi8, 
   tt.return %d : tensor<64x16xi32, #bytes>
 }
 
+// CHECK-LABEL: @unsigned
+// CHECK: wgmma.mma_async.sp.sync.aligned.m64n16k64.s32.u8.s8
+// CHECK: wgmma.mma_async.sp.sync.aligned.m64n16k64.s32.s8.u8
+tt.func @unsigned(%v: !ttg.memdesc<64x64xi8, #b64, #smem>, %m: tensor<64x16xi8, #narrow>, %b: !ttg.memdesc<128x16xi8, #b128t, #smem>, %c: tensor<64x16xi32, #bytes>) -> tensor<64x16xi32, #bytes> {
+  %d = sparsity.warp_group_dot %v, %m, %b, %c {unsignedValues} : !ttg.memdesc<64x64xi8, #b64, #smem>, tensor<64x16xi8, #narrow> * !ttg.memdesc<128x16xi8, #b128t, #smem> -> tensor<64x16xi32, #bytes>
+  %e = sparsity.warp_group_dot %v, %m, %b, %d {unsignedB} : !ttg.memdesc<64x64xi8, #b64, #smem>, tensor<64x16xi8, #narrow> * !ttg.memdesc<128x16xi8, #b128t, #smem> -> tensor<64x16xi32, #bytes>
+  tt.return %e : tensor<64x16xi32, #bytes>
+}
+
 // A product that would go on beyond the block ends with it, because the registers of its metadata do.
 // CHECK-LABEL: @beyond
 // CHECK: wgmma.commit_group

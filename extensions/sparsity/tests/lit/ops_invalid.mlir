@@ -183,3 +183,14 @@ tt.func @metadata_layout(%v: !ttg.memdesc<64x32xf16, #rows, #smem>, %m: tensor<6
   tt.return
 }
 }
+
+// -----
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threads-per-warp" = 32 : i32} {
+tt.func @unsigned_floats(%v: tensor<64x32xf16, #blocked>, %m: tensor<64x8xi8, #blocked>, %b: tensor<64x32xf16, #blocked>, %c: tensor<64x32xf32, #blocked>) {
+  // expected-error @below {{'sparsity.dot' op expected unsigned operands to be of i8, got 'f16'}}
+  %d = sparsity.dot %v, %m, %b, %c {unsignedB} : tensor<64x32xf16, #blocked>, tensor<64x8xi8, #blocked> * tensor<64x32xf16, #blocked> -> tensor<64x32xf32, #blocked>
+  tt.return
+}
+}

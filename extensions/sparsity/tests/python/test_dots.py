@@ -89,11 +89,23 @@ def test_instruction_of_each_kind(compiled, target, kind):
     assert re.findall(r"\b(\w+MMA\.\w+)\.", kernel.asm["sass"]) == [f"{opcode}.SP"] * count
 
 
-@pytest.mark.parametrize("target", ["cuda:89", "cuda:120"])
-def test_fp8_types_mix(compiled, target):
-    text = signature("fp8e4nv", "fp32").replace("b=*fp8e4nv", "b=*fp8e5")
-    ptx = compiled(product, text, target, M=32, N=32, K=64).asm["ptx"]
-    assert "m16n8k64.row.col.f32.e4m3.e5m2.f32" in ptx
+@pytest.mark.parametrize(
+    ("target", "left", "right", "out", "instruction"),
+    [
+        ("cuda:89", "fp8e4nv", "fp8e5", "fp32", "f32.e4m3.e5m2.f32"),
+        ("cuda:120", "fp8e4nv", "fp8e5", "fp32", "f32.e4m3.e5m2.f32"),
+        ("cuda:80", "u8", "i8", "i32", "s32.u8.s8.s32"),
+        ("cuda:90", "i8", "u8", "i32", "s32.s8.u8.s32"),
+        ("cuda:120", "u8", "u8", "i32", "s32.u8.u8.s32"),
+    ],
+)
+def test_types_mix(compiled, target, left, right, out, instruction):
+    text = signature(left, out).replace(f"b=*{left}", f"b=*{right}")
+    kernel = compiled(product, text, target, M=32, N=32, K=64)
+    assert f"m16n8k64.row.col.{instruction}" in kernel.asm["ptx"]
+    if out == "i32":
+        types = "".join(f".{kind.upper()}" for kind in instruction.split(".")[1:3])
+        assert f"IMMA.SP.16864{types}" in kernel.asm["sass"]
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:90", "cuda:100", "cuda:120"])
@@ -212,6 +224,7 @@ HALF = signature("fp16", "fp32")
     [
         (HALF, "cuda:75", {}, r"cannot lower its ops for this target.*expected: cuda:80, .*found: cuda:75"),
         (HALF, "hip:gfx90a", {}, r"cannot lower its ops for this target.*found: hip:gfx90a"),
+        (signature("u8", "i32"), "hip:gfx942", {}, r"do not take this type.*argument values.*found: uint8"),
         (signature("fp64", "fp64"), "cuda:80", {}, r"do not take this type.*argument values.*found: fp64"),
         (HALF.replace("b=*fp16", "b=*bf16"), "cuda:80", {}, r"types of the operands differ.*argument b.*found: bf16"),
         (HALF.replace("m=*u8", "m=*i16"), "cuda:80", {}, r"another type.*argument meta.*expected: uint8.*found: int16"),

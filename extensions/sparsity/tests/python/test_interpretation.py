@@ -58,6 +58,7 @@ TYPES = {
     "float8_e4m3fnuz": ("float32", "fp8e4b8", "fp32"),
     "float8_e5m2fnuz": ("float32", "fp8e5b16", "fp32"),
     "int8": ("int32", "int8", "int32"),
+    "uint8": ("int32", "uint8", "int32"),
 }
 
 
@@ -70,8 +71,10 @@ def run(interpreter, tmp_path):
 def operands(name):
     """Return a sparse matrix, B, an accumulator and their product with what tensor cores see; all as bits."""
     rng = np.random.default_rng(len(name))
-    kind, total = ELEMENTS[name], element("s32" if name == "int8" else TYPES[name][0])
-    draw = (lambda shape: rng.integers(-128, 128, shape)) if name == "int8" else rng.standard_normal
+    kind = ELEMENTS[name]
+    total = element(TYPES[name][0] if kind.is_float else "s32")
+    least = -128 if kind.signed else 0
+    draw = rng.standard_normal if kind.is_float else lambda shape: rng.integers(least, least + 256, shape)
     matrix = formats.compress(kind.encode(draw((M, K))), name, pruned=True)
     b, c = kind.encode(draw((K, N))), total.encode(draw((M, N)))
     seen = kind.multiplied.decode(formats.decompress(matrix)) @ kind.multiplied.decode(b) + total.decode(c)

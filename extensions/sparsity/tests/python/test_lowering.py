@@ -26,6 +26,7 @@ MLIR_TYPES = {
     "bfloat16": "bf16",
     "float32": "f32",
     "int8": "i8",
+    "uint8": "i8",
     "int32": "i32",
     "float8_e4m3fn": "f8E4M3FN",
     "float8_e5m2": "f8E5M2",
@@ -48,11 +49,13 @@ def source_of(target, warps, kinds, m, n, k):
     ]
     layout = f"sizePerThread = [1, 1], threadsPerWarp = [{lanes // 8}, 8], warpsPerCTA = [{warps}, 1], order = [1, 0]"
     attributes = f'"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = {warps} : i32, "ttg.threads-per-warp" = {lanes} : i32'
+    unsigned = [name for name, kind in (("unsignedValues", kinds[0]), ("unsignedB", kinds[1])) if kind == "uint8"]
+    flags = "{" + ", ".join(unsigned) + "}"
     return f"""
 #blocked = #ttg.blocked<{{{layout}}}>
 module attributes {{{attributes}, ttg.target = "{target}"}} {{
 tt.func @product(%arg0: {types[0]}, %arg1: {types[1]}, %arg2: {types[2]}, %arg3: {types[3]}) -> {types[3]} {{
-  %0 = sparsity.dot %arg0, %arg1, %arg2, %arg3 : {types[0]}, {types[1]} * {types[2]} -> {types[3]}
+  %0 = sparsity.dot %arg0, %arg1, %arg2, %arg3 {flags} : {types[0]}, {types[1]} * {types[2]} -> {types[3]}
   tt.return %0 : {types[3]}
 }}
 }}
@@ -295,6 +298,8 @@ WARPS = [
     ("bfloat16", "bfloat16", "float32"),
     ("float32", "float32", "float32"),
     ("int8", "int8", "int32"),
+    ("uint8", "int8", "int32"),
+    ("int8", "uint8", "int32"),
     ("float8_e4m3fn", "float8_e5m2", "float32"),
     ("float8_e5m2", "float8_e4m3fn", "float32"),
 ]

@@ -86,6 +86,7 @@ KINDS = {
     "mixed": ("fp8e4nv", "fp8e5", gl.float32, 128, "k64.f32.e4m3.e5m2", "QGMMA.SP"),
     "e5m2 in f16": ("fp8e5", "fp8e4nv", gl.float16, 64, "k64.f16.e5m2.e4m3", "QGMMA.SP"),
     "s8": ("i8", "i8", gl.int32, 128, "k64.s32.s8.s8", "IGMMA.SP"),
+    "u8": ("u8", "i8", gl.int32, 128, "k64.s32.u8.s8", "IGMMA.SP"),
 }
 NAMES = {gl.float32: "fp32", gl.float16: "fp16", gl.int32: "i32"}
 

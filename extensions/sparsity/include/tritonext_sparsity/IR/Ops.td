@@ -21,7 +21,8 @@ def Sparsity_DotOp : Sparsity_Product<"dot", [Pure]> {
   let summary = "product of a 2:4 sparse matrix and a dense one";
   let description = [{
     `d = expand(values, meta) * b + acc`, of `values` [M, K/2], `b` [K, N] and `acc` [M, N]. After `maxNumImpreciseAcc`
-    elements along K sums of 8-bit floats are added to `acc` in full precision, as those of `tt.dot` are.
+    elements along K sums of 8-bit floats are added to `acc` in full precision, as those of `tt.dot` are. 8-bit integers
+    are signed, or not where `unsignedValues` or `unsignedB` says so.
 
     Before `sparsity-accelerate-dots` the tensors have any layouts. Behind it they have those that the instruction of the
     target reads: `acc` of the MMA, `values` and `b` of its operands, and `meta` the one that `metadataLayout` in
@@ -32,7 +33,9 @@ def Sparsity_DotOp : Sparsity_Product<"dot", [Pure]> {
     TT_FpIntTensor:$b,
     TT_FpIntTensor:$acc,
     TT_IntTensor:$meta,
-    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc,
+    UnitAttr:$unsignedValues,
+    UnitAttr:$unsignedB
   );
   let results = (outs TT_FpIntTensor:$d);
   let assemblyFormat = [{
@@ -58,7 +61,9 @@ def Sparsity_WarpGroupDotOp : Sparsity_Product<"warp_group_dot", [DeclareOpInter
     TT_IntTensor:$meta,
     Optional<I1>:$useC,
     DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc,
-    UnitAttr:$isAsync
+    UnitAttr:$isAsync,
+    UnitAttr:$unsignedValues,
+    UnitAttr:$unsignedB
   );
   let results = (outs TT_FpIntTensor:$d);
   let assemblyFormat = [{
@@ -79,7 +84,9 @@ def Sparsity_AsyncDotOp : Op<Sparsity_Dialect, "async_dot", [AllTypesMatch<["acc
     TT_FpIntTensor:$acc,
     TT_IntTensor:$meta,
     Optional<I1>:$useC,
-    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc,
+    UnitAttr:$unsignedValues,
+    UnitAttr:$unsignedB
   );
   let results = (outs TT_FpIntTensor:$d);
   let assemblyFormat = [{
@@ -112,7 +119,9 @@ def Sparsity_HoldMetadataOp : Op<Sparsity_Dialect, "hold_metadata", [Pure]> {
   let arguments = (ins
     TT_IntTensor:$meta,
     Optional<I1>:$useC,
-    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">:$maxNumImpreciseAcc,
+    UnitAttr:$unsignedValues,
+    UnitAttr:$unsignedB
   );
   let results = (outs I1:$flag);
   let assemblyFormat = "$meta (`if` $useC^)? attr-dict `:` type($meta)";

@@ -28,7 +28,11 @@ struct Product {
   int64_t m, n, k;
   int numWarps;
   Target target;
+  bool hasUnsigned = false;
 };
+
+/// Returns the name that a type of operands has in instructions of NVIDIA.
+llvm::StringRef instructionType(mlir::Type type, bool isUnsigned);
 
 /// Returns why warp groups do not multiply this, or nothing.
 std::string whyNotWarpGroups(const Product &product);
