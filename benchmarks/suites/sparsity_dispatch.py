@@ -24,7 +24,7 @@ WEIGHTS = (
     ("bf16", torch.bfloat16, ((4096, 4096), (14336, 4096), (4096, 14336), (8192, 8192))),
     ("e4m3", torch.float8_e4m3fn, ((14336, 4096), (4096, 14336))),
 )
-TOKENS = (1, 2, 5, 8, 16, 30, 64, 100, 128, 200, 256, 350, 512, 700, 1000, 1024, 1500, 2048, 3000, 4096, 8192, 16384)
+TOKENS = (1, 3, 8, 16, 30, 64, 90, 128, 180, 256, 300, 400, 512, 700, 1000, 1024, 1500, 2048, 3000, 4096, 8192, 16384)
 # How much slower than dense what is chosen may be.
 LIMIT = 1.02
 # The largest relative error of rounding to bfloat16, and of the sums of 8-bit floats.

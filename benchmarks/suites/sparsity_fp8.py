@@ -14,7 +14,7 @@ import torch
 import harness
 from harness import Environment, Metric, Record, Timer
 
-from .sparsity_linear import graphed, problems, weight
+from .sparsity_linear import graphed, problems, tile, weight
 
 __all__ = ["problems", "run"]
 
@@ -32,7 +32,7 @@ TOLERANCE = 1e-2
 
 def measured(shape: tuple[int, int, int], name: str, environment: Environment, timer: Timer, seconds: float) -> Record:
     """Check and time one case."""
-    from tritonext_sparsity.kernels.hopper import choose, sparse_linear_hopper
+    from tritonext_sparsity.kernels.hopper import sparse_linear_hopper
 
     tokens, features, depth = shape
     dense, values, meta = weight(features, depth, torch.float8_e4m3fn)
@@ -40,7 +40,7 @@ def measured(shape: tuple[int, int, int], name: str, environment: Environment, t
     scale_x, scale_w = (torch.rand(size, device="cuda") + 0.5 for size in (tokens, features))
     one = torch.ones((), device="cuda")
     out = torch.empty((tokens, features), device="cuda", dtype=torch.bfloat16)
-    config = choose(x, features, torch.bfloat16)
+    config = tile(x, features)
     ours = functools.partial(
         sparse_linear_hopper, values, meta, x, out, scale_w=scale_w, scale_x=scale_x, config=config
     )

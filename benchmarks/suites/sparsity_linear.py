@@ -62,6 +62,15 @@ def weight(features: int, depth: int, dtype: torch.dtype) -> tuple[torch.Tensor,
     return dense, values, meta.reshape(shape).permute(axes).contiguous().view(-1)
 
 
+def tile(x: torch.Tensor, features: int) -> Any:
+    """Return the tile that the advisor has for a product."""
+    from tritonext_sparsity import advisor
+    from tritonext_sparsity.advisor import Kernel
+
+    _, tuned = advisor.choose(x.device, x.dtype, x.shape[0], features, x.shape[1], [Kernel.HOPPER])
+    return advisor.hopper_config(tuned, x, features, torch.bfloat16)
+
+
 def cusparselt(dense: torch.Tensor, x: torch.Tensor) -> Callable[[], torch.Tensor]:
     """Return cuSPARSELt's product by the algorithm that its search finds."""
     compressed = torch._cslt_compress(dense)
@@ -81,13 +90,13 @@ def tlx(x: torch.Tensor, dense: torch.Tensor, out: torch.Tensor) -> Callable[[],
 
 def measured(shape: tuple[int, int, int], name: str, environment: Environment, timer: Timer, seconds: float) -> Record:
     """Check and time one case."""
-    from tritonext_sparsity.kernels.hopper import choose, sparse_linear_hopper
+    from tritonext_sparsity.kernels.hopper import sparse_linear_hopper
 
     tokens, features, depth = shape
     dense, values, meta = weight(features, depth, torch.bfloat16)
     x = torch.randn((tokens, depth), device="cuda", dtype=torch.bfloat16)
     out, other = (torch.empty((tokens, features), device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    config = choose(x, features, torch.bfloat16)
+    config = tile(x, features)
     ours = functools.partial(sparse_linear_hopper, values, meta, x, out, config=config)
     library = cusparselt(dense, x)
     out.fill_(float("nan"))

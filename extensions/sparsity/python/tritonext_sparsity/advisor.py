@@ -31,7 +31,7 @@ __all__ = ["Advice", "Kernel", "Table", "advise", "table_of"]
 TUNED = pathlib.Path(__file__).parent / "tuned"
 
 # What times may be wrong by, of a measured shape and of one like it: sparse kernels run where they are faster by more.
-_MARGIN, _MARGIN_ALIKE = 0.02, 0.15
+_MARGIN, _MARGIN_ALIKE = 0.05, 0.15
 # How unlike a measured shape may be in features and columns together, as a factor, before nothing is said of it.
 _REACH = 4.0
 # Tensor cores multiply floats of one width at one rate.

@@ -26,10 +26,11 @@ __all__ = ["main"]
 
 # (features, columns) of linear layers of language models.
 SHAPES = ((4096, 4096), (14336, 4096), (4096, 14336), (8192, 8192), (28672, 8192), (8192, 28672))
-# At most a third apart, because the advisor bounds times between them by those around.
+# Close together, because the advisor bounds times between them by those around; many just behind a tile's last.
 TOKENS = (
-    *(1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896),
-    *(1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384),
+    *(1, 2, 4, 8, 16, 24, 32, 40, 52, 64, 72, 84, 100, 128, 136, 164, 200, 228, 256, 268, 330, 390, 452, 512),
+    *(532, 650, 780, 900, 1024, 1100, 1300, 1540, 1796, 2048, 2200, 2600, 3080, 3600, 4096, 5128, 6152, 7176, 8192),
+    *(10248, 12296, 14344, 16384),
 )
 DTYPES = ("bfloat16", "float8_e4m3fn")
 FLUSH_BYTES = 256 * 2**20

@@ -147,6 +147,19 @@ def _piece(item, tiles, rounds, rest, parts, DIVIDED: gl.constexpr):
 
 
 @gluon.jit
+def _token(tile_n, tokens, tiles, BLOCK_N: gl.constexpr, DIVIDED: gl.constexpr):
+    """Return the first token of a tile.
+
+    The last tile begins early enough to be full, and computes some sums of the one before again: copies of tiles that
+    end beyond a tensor are slower. That is left alone where only one of both may be divided, and their last bits differ.
+    """
+    last = tokens - BLOCK_N
+    if DIVIDED:
+        last = gl.where(tiles < gl.num_programs(0), last, tokens)
+    return gl.maximum(gl.minimum(tile_n * BLOCK_N, last), 0)
+
+
+@gluon.jit
 def _added(acc, whole, partials, arrivals, rest, parts, WHICH: gl.constexpr, SIZE: gl.constexpr):
     """Return whether the sums of a tile are complete, and then the sums; those of a piece are written to memory."""
     COLUMNS: gl.constexpr = acc.shape[1]
@@ -189,6 +202,7 @@ def _produce(
     tiles_n,
     rounds,
     parts,
+    tokens,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
@@ -202,12 +216,13 @@ def _produce(
     for item in range(count):
         tile, begin, end = _piece(item, tiles_m * tiles_n, rounds, rest, parts, DIVIDED)
         tile_m, tile_n = _place(tile, tiles_m, tiles_n, GROUP)
+        token = _token(tile_n, tokens, tiles_m * tiles_n, BLOCK_N, DIVIDED)
         for step in range(begin * _AHEAD, end * _AHEAD):
             mbarrier.wait(empty.index(stage), phase)
             ready = full.index(stage)
             mbarrier.expect(ready, values_desc.nbytes_per_cta + x_desc.nbytes_per_cta)
             tma.async_load(values_desc, [tile_m * BLOCK_M, step * (BLOCK_K // 2)], ready, values.index(stage))
-            tma.async_load(x_desc, [tile_n * BLOCK_N, step * BLOCK_K], ready, x.index(stage))
+            tma.async_load(x_desc, [token, step * BLOCK_K], ready, x.index(stage))
             stage, phase = _advance(stage, phase, STAGES)
 
 
@@ -346,7 +361,7 @@ def _consume(
         tile_m, tile_n = _place(tile, tiles_m, tiles_n, GROUP)
         feature = tile_m * BLOCK_M + WHICH * ROWS
         row_tile = feature // 64
-        token = tile_n * BLOCK_N
+        token = _token(tile_n, tokens, tiles_m * tiles_n, BLOCK_N, DIVIDED)
         # Behind the last product nothing else would hide the latency of these loads.
         factors_w = _loaded(scale_w, feature, features, ROWS, gl.SliceLayout(1, layout))
         added = _loaded(bias, feature, features, ROWS, gl.SliceLayout(1, layout))
@@ -558,6 +573,7 @@ def sparse_gemm(
                     tiles_n,
                     rounds,
                     parts,
+                    tokens,
                     BLOCK_M,
                     BLOCK_N,
                     BLOCK_K,
@@ -619,8 +635,8 @@ TILES = (
     (Config(128, 16, 128, 8, 8, 1), 8.6, 5.1),
 )
 
-# Microseconds that divided tiles take longer, at least and for each element.
-EXCHANGE = (3.0, 2e-4)
+# Microseconds that dividing tiles takes longer: at least, and for each element once and for each part.
+EXCHANGE = (5.0, 3e-4, 9e-5)
 
 
 def candidates(
@@ -644,7 +660,7 @@ def candidates(
         costs.append((-(-tiles // count) * wave, config))
         parts = _parts(tiles, depth, config, count)
         if parts > 1:
-            exchange = EXCHANGE[0] + EXCHANGE[1] * config.block_m * config.block_n
+            exchange = EXCHANGE[0] + (EXCHANGE[1] + EXCHANGE[2] * parts) * config.block_m * config.block_n
             costs.append(((tiles // count + 1 / parts) * wave + exchange, replace(config, divided=True)))
     return [config for _, config in sorted(costs, key=lambda cost: cost[0])]
 
