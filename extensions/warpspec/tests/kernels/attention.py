@@ -1,0 +1,494 @@
+"""Attention: forward with one loop and with two, with every usual kind of mask, and backward."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import triton
+import triton.language as tl
+
+from .case import USED_BETWEEN, Arguments, Case, Shape, Tensor, Tolerance, normal, output, within
+from .formats import epsilon, rounded
+
+__all__ = ["CASES", "forward", "forward_packed", "keys_gradient", "queries_gradient", "row_products"]
+
+LOG2E = tl.constexpr(1.4426950408889634)
+
+
+@triton.jit
+def block(desc, head, start, length, D: tl.constexpr, RANK: tl.constexpr):
+    """Load rows of one head, of a descriptor of all rows of all heads or of one with a dimension for heads."""
+    if RANK == 3:
+        tile = desc.load([head, start, 0])
+        tile = tile.reshape(tile.shape[1], D)
+    else:
+        tile = desc.load([head * length + start, 0])
+    return tile
+
+
+@triton.jit
+def attend(
+    q,
+    keys,
+    values,
+    acc,
+    top,
+    total,
+    row,
+    head,
+    first,
+    last,
+    length,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    MASKED: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    WINDOW: tl.constexpr,
+    SOFTCAP: tl.constexpr,
+    RANK: tl.constexpr,
+    WS: tl.constexpr,
+):
+    """Add the keys from ``first`` to ``last`` to what a block of queries has seen so far."""
+    rm = row + tl.arange(0, BM)[:, None]
+    for start in tl.range(first, last, BN, warp_specialize=WS):
+        scores = tl.dot(q, block(keys, head, start, length, D, RANK).T) * scale
+        if SOFTCAP > 0:
+            scores = SOFTCAP * (2 * tl.sigmoid(2 * scores / SOFTCAP) - 1)
+        scores = scores * LOG2E
+        if MASKED:
+            rn = start + tl.arange(0, BN)[None, :]
+            seen = rn < length
+            if CAUSAL:
+                seen = seen & (rn <= rm)
+            if WINDOW > 0:
+                seen = seen & (rn > rm - WINDOW)
+            scores = tl.where(seen, scores, float("-inf"))
+        higher = tl.maximum(top, tl.max(scores, 1))
+        # With a window a row may see nothing of a block.
+        base = tl.where(higher == float("-inf"), 0.0, higher) if WINDOW > 0 else higher
+        weights = tl.exp2(scores - base[:, None])
+        shrink = tl.exp2(top - base)
+        total = total * shrink + tl.sum(weights, 1)
+        tile = block(values, head, start, length, D, RANK)
+        acc = tl.dot(weights.to(tile.dtype), tile, acc * shrink[:, None])
+        top = higher
+    return acc, top, total
+
+
+@triton.jit
+def forward(
+    q,
+    k,
+    v,
+    out,
+    lse,
+    heads,
+    length,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr = False,
+    LOOPS: tl.constexpr = 1,
+    GROUP: tl.constexpr = 1,
+    WINDOW: tl.constexpr = 0,
+    SOFTCAP: tl.constexpr = 0.0,
+    EVEN: tl.constexpr = False,
+    RANK: tl.constexpr = 2,
+    WS: tl.constexpr = True,
+):
+    """softmax(Q K^T * scale) V and the logarithm of its denominators, for a block of BM queries of one head.
+
+    q, k, v and out are [heads, length, D]; GROUP heads of q share one of k and v. LOOPS 2: blocks that need no mask
+    come in a loop of their own. WINDOW: each query sees that many keys, itself the last. SOFTCAP: scores s become
+    cap * tanh(s / cap). EVEN promises that BM and BN divide the length. RANK 3: descriptors have a dimension for heads.
+    """
+    head = tl.program_id(1)
+    row = tl.program_id(0) * BM
+    if RANK == 3:
+        queries = tl.make_tensor_descriptor(q, [heads, length, D], [length * D, D, 1], [1, BM, D])
+        keys = tl.make_tensor_descriptor(k, [heads // GROUP, length, D], [length * D, D, 1], [1, BN, D])
+        values = tl.make_tensor_descriptor(v, [heads // GROUP, length, D], [length * D, D, 1], [1, BN, D])
+    else:
+        queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
+        keys = tl.make_tensor_descriptor(k, [heads // GROUP * length, D], [D, 1], [BN, D])
+        values = tl.make_tensor_descriptor(v, [heads // GROUP * length, D], [D, 1], [BN, D])
+    tile = block(queries, head, row, length, D, RANK)
+    acc = tl.zeros((BM, D), tl.float32)
+    top = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    first, last = 0, length
+    if WINDOW > 0:
+        first = max(0, row - WINDOW + 1) // BN * BN
+    if CAUSAL:
+        last = min(length, row + BM)
+    kv = head // GROUP
+    if LOOPS == 2:
+        # Nothing is masked before the first query of the block.
+        middle = row // BN * BN
+        acc, top, total = attend(
+            tile, keys, values, acc, top, total, row, kv, first, middle, length, scale,
+            BM, BN, D, False, CAUSAL, WINDOW, SOFTCAP, RANK, WS,
+        )  # fmt: skip
+        first = middle
+    masked: tl.constexpr = CAUSAL or WINDOW > 0 or not EVEN
+    acc, top, total = attend(
+        tile, keys, values, acc, top, total, row, kv, first, last, length, scale,
+        BM, BN, D, masked, CAUSAL, WINDOW, SOFTCAP, RANK, WS,
+    )  # fmt: skip
+    rm = row + tl.arange(0, BM)
+    tl.store(lse + head * length + rm, (top + tl.log2(total)) / LOG2E, mask=rm < length)
+    result = (acc / total[:, None]).to(out.dtype.element_ty)
+    if EVEN:
+        tl.make_tensor_descriptor(out, [heads * length, D], [D, 1], [BM, D]).store([head * length + row, 0], result)
+    else:
+        at = (head * length + rm)[:, None] * D + tl.arange(0, D)[None, :]
+        tl.store(out + at, result, mask=rm[:, None] < length)
+
+
+@triton.jit
+def forward_packed(
+    q,
+    k,
+    v,
+    out,
+    starts,
+    heads,
+    rows,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    WS: tl.constexpr = True,
+):
+    """Attention over sequences of several lengths that lie behind each other: q, k, v and out are [rows, heads, D].
+
+    Sequence i has the rows from starts[i] to starts[i + 1].
+    """
+    head = tl.program_id(1)
+    begin, end = tl.load(starts + tl.program_id(2)), tl.load(starts + tl.program_id(2) + 1)
+    row = begin + tl.program_id(0) * BM
+    if row < end:
+        queries = tl.make_tensor_descriptor(q, [rows, heads, D], [heads * D, D, 1], [BM, 1, D])
+        keys = tl.make_tensor_descriptor(k, [rows, heads, D], [heads * D, D, 1], [BN, 1, D])
+        values = tl.make_tensor_descriptor(v, [rows, heads, D], [heads * D, D, 1], [BN, 1, D])
+        tile = queries.load([row, head, 0]).reshape(BM, D)
+        acc = tl.zeros((BM, D), tl.float32)
+        top = tl.full((BM,), float("-inf"), tl.float32)
+        total = tl.zeros((BM,), tl.float32)
+        for start in tl.range(begin, end, BN, warp_specialize=WS):
+            scores = tl.dot(tile, keys.load([start, head, 0]).reshape(BN, D).T) * (scale * LOG2E)
+            scores = tl.where(start + tl.arange(0, BN)[None, :] < end, scores, float("-inf"))
+            higher = tl.maximum(top, tl.max(scores, 1))
+            weights = tl.exp2(scores - higher[:, None])
+            shrink = tl.exp2(top - higher)
+            total = total * shrink + tl.sum(weights, 1)
+            part = values.load([start, head, 0]).reshape(BN, D)
+            acc = tl.dot(weights.to(part.dtype), part, acc * shrink[:, None])
+            top = higher
+        rm = row + tl.arange(0, BM)[:, None]
+        at = out + (rm * heads + head) * D + tl.arange(0, D)[None, :]
+        tl.store(at, (acc / total[:, None]).to(out.dtype.element_ty), mask=rm < end)
+
+
+@triton.jit
+def keys_gradient(
+    q,
+    k,
+    v,
+    do,
+    lse,
+    delta,
+    dq,
+    dk,
+    dv,
+    heads,
+    length,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr = False,
+    ATOMIC: tl.constexpr = False,
+    WS: tl.constexpr = True,
+):
+    """Gradients of a block of BN keys and values of one head; ATOMIC adds the block's part of dQ[fp32] too.
+
+    All are [heads, length, D], lse and delta [heads, length]: the logarithms of the forward pass and sum(dO * O).
+    """
+    head = tl.program_id(1)
+    column = tl.program_id(0) * BN
+    base = head * length
+    queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
+    gradients = tl.make_tensor_descriptor(do, [heads * length, D], [D, 1], [BM, D])
+    key = tl.make_tensor_descriptor(k, [heads * length, D], [D, 1], [BN, D]).load([base + column, 0])
+    value = tl.make_tensor_descriptor(v, [heads * length, D], [D, 1], [BN, D]).load([base + column, 0])
+    rn, rd = column + tl.arange(0, BN), tl.arange(0, D)
+    key_part = tl.zeros((BN, D), tl.float32)
+    value_part = tl.zeros((BN, D), tl.float32)
+    first = column // BM * BM if CAUSAL else 0
+    for start in tl.range(first, length, BM, warp_specialize=WS):
+        rm = start + tl.arange(0, BM)
+        query, gradient = queries.load([base + start, 0]), gradients.load([base + start, 0])
+        # What is computed is transposed, so that keys are rows as in the results.
+        scores = tl.dot(key, query.T) * (scale * LOG2E)
+        logarithm = tl.load(lse + base + rm, mask=rm < length, other=float("inf")) * LOG2E
+        weights = tl.exp2(scores - logarithm[None, :])
+        if CAUSAL:
+            weights = tl.where(rn[:, None] <= rm[None, :], weights, 0)
+        if ATOMIC:
+            weights = tl.where(rn[:, None] < length, weights, 0)
+        value_part = tl.dot(weights.to(gradient.dtype), gradient, value_part)
+        change = tl.dot(value, gradient.T) - tl.load(delta + base + rm, mask=rm < length, other=0)[None, :]
+        change = (weights * change).to(query.dtype)
+        key_part = tl.dot(change, query, key_part)
+        if ATOMIC:
+            part = tl.dot(change.T, key) * scale
+            inside = rm[:, None] < length
+            tl.atomic_add(dq + (base + rm)[:, None] * D + rd[None, :], part, mask=inside, sem="relaxed")
+    at = (base + rn)[:, None] * D + rd[None, :]
+    inside = rn[:, None] < length
+    tl.store(dk + at, (key_part * scale).to(dk.dtype.element_ty), mask=inside)
+    tl.store(dv + at, value_part.to(dv.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def queries_gradient(
+    q,
+    k,
+    v,
+    do,
+    lse,
+    delta,
+    dq,
+    heads,
+    length,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr = False,
+    WS: tl.constexpr = True,
+):
+    """Gradient of a block of BM queries of one head; shapes as of ``keys_gradient``."""
+    head = tl.program_id(1)
+    row = tl.program_id(0) * BM
+    base = head * length
+    keys = tl.make_tensor_descriptor(k, [heads * length, D], [D, 1], [BN, D])
+    values = tl.make_tensor_descriptor(v, [heads * length, D], [D, 1], [BN, D])
+    query = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D]).load([base + row, 0])
+    gradient = tl.make_tensor_descriptor(do, [heads * length, D], [D, 1], [BM, D]).load([base + row, 0])
+    rm, rd = row + tl.arange(0, BM), tl.arange(0, D)
+    logarithm = tl.load(lse + base + rm, mask=rm < length, other=0) * LOG2E
+    share = tl.load(delta + base + rm, mask=rm < length, other=0)
+    acc = tl.zeros((BM, D), tl.float32)
+    last = min(length, row + BM) if CAUSAL else length
+    for start in tl.range(0, last, BN, warp_specialize=WS):
+        key = keys.load([base + start, 0])
+        scores = tl.dot(query, key.T) * (scale * LOG2E)
+        rn = start + tl.arange(0, BN)
+        seen = rn[None, :] < length
+        if CAUSAL:
+            seen = seen & (rn[None, :] <= rm[:, None])
+        weights = tl.where(seen, tl.exp2(scores - logarithm[:, None]), 0)
+        change = tl.dot(gradient, values.load([base + start, 0]).T) - share[:, None]
+        acc = tl.dot((weights * change).to(key.dtype), key, acc)
+    at = (base + rm)[:, None] * D + rd[None, :]
+    tl.store(dq + at, (acc * scale).to(dq.dtype.element_ty), mask=rm[:, None] < length)
+
+
+@triton.jit
+def row_products(x, y, sums, rows, ROWS: tl.constexpr, D: tl.constexpr):
+    """sums[row] = sum(x[row, D] * y[row, D]): what the backward pass wants of the result and its gradient."""
+    r, c = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, D)
+    at = r[:, None].to(tl.int64) * D + c[None, :]
+    left = tl.load(x + at, mask=r[:, None] < rows, other=0).to(tl.float32)
+    right = tl.load(y + at, mask=r[:, None] < rows, other=0).to(tl.float32)
+    tl.store(sums + r, tl.sum(left * right, 1), mask=r < rows)
+
+
+def _visible(length: int, constants: Mapping[str, Any]) -> np.ndarray:
+    """Return which keys each query sees."""
+    row, column = np.ogrid[:length, :length]
+    seen = np.ones((length, length), bool)
+    if constants.get("CAUSAL"):
+        seen &= column <= row
+    if window := constants.get("WINDOW", 0):
+        seen &= column > row - window
+    return seen
+
+
+def _weights(q: np.ndarray, k: np.ndarray, scale: float, constants: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of each head and the logarithms of their denominators."""
+    scores = q @ np.swapaxes(k, 1, 2) * scale
+    if cap := constants.get("SOFTCAP", 0):
+        scores = cap * np.tanh(scores / cap)
+    scores = np.where(_visible(q.shape[1], constants), scores, -np.inf)
+    top = scores.max(2, keepdims=True)
+    total = np.exp(scores - top).sum(2, keepdims=True)
+    return np.exp(scores - top) / total, (top + np.log(total))[:, :, 0]
+
+
+def _blocks(size: str) -> Any:
+    def grid(arguments: Arguments, constants: Mapping[str, Any], processors: int) -> tuple[int, ...]:
+        return (triton.cdiv(arguments["length"], constants[size]), arguments["heads"])
+
+    return grid
+
+
+def _forward(name: str, row: str, dtype: str = "fp16", **more: Any) -> Case:
+    """Return a case of ``forward``; ``more`` are constants in capitals, else fields of it."""
+    constants = {"BM": 128, "BN": 64, "D": 64} | {key: more.pop(key) for key in list(more) if key.isupper()}
+    group, depth = constants.get("GROUP", 1), constants["D"]
+
+    def make(random: np.random.Generator, shape: Shape) -> Arguments:
+        heads, length = shape["heads"], shape["length"]
+        q, (k, v) = (
+            normal(random, dtype, heads, length, depth),
+            (normal(random, dtype, heads // group, length, depth) for _ in "kv"),
+        )
+        results = {"out": output(dtype, heads, length, depth), "lse": output("fp32", heads, length)}
+        return {"q": q, "k": k, "v": v, **results, "heads": heads, "length": length, "scale": depth**-0.5}
+
+    def reference(arguments: Arguments) -> Mapping[str, np.ndarray]:
+        q, k, v = (arguments[name].values for name in "qkv")
+        k, v = (np.repeat(x, group, 0) for x in (k, v))
+        weights, logarithms = _weights(q, k, arguments["scale"], constants)
+        return {"out": weights @ v, "lse": logarithms}
+
+    def tolerance(arguments: Arguments) -> Mapping[str, Tolerance]:
+        # Weights are rounded to the type of the values before they multiply them, which average to about 1.
+        return {"out": within(dtype, epsilon(dtype)), "lse": within("fp32", 2.0**-12)}
+
+    lengths = (256, 512) if constants.get("EVEN") else (256, 300, 37, 520)
+    shapes = tuple({"heads": 2 * group if length > 256 else group, "length": length} for length in lengths)
+    options = {"num_warps": 4, "num_stages": 2} | more.pop("options", {})
+    return Case(
+        name=name, fn=forward, row=row, make=make, reference=reference, tolerance=tolerance, grid=_blocks("BM"),
+        shapes=shapes, constants=constants, options=options, **{"expected": USED_BETWEEN} | more,
+    )  # fmt: skip
+
+
+def _packed() -> Case:
+    depth = 64
+
+    def make(random: np.random.Generator, shape: Shape) -> Arguments:
+        starts, heads = shape["starts"], shape["heads"]
+        q, k, v = (normal(random, "bf16", starts[-1], heads, depth) for _ in "qkv")
+        more = {"out": output("bf16", starts[-1], heads, depth), "starts": Tensor("i32", np.array(starts))}
+        return {"q": q, "k": k, "v": v, **more, "heads": heads, "rows": starts[-1], "scale": depth**-0.5}
+
+    def reference(arguments: Arguments) -> Mapping[str, np.ndarray]:
+        q, k, v = (np.swapaxes(arguments[name].values, 0, 1) for name in "qkv")
+        out = np.empty_like(q)
+        starts = arguments["starts"].values
+        for begin, end in itertools.pairwise(starts):
+            weights, _ = _weights(q[:, begin:end], k[:, begin:end], arguments["scale"], {})
+            out[:, begin:end] = weights @ v[:, begin:end]
+        return {"out": np.swapaxes(out, 0, 1)}
+
+    def grid(arguments: Arguments, constants: Mapping[str, Any], processors: int) -> tuple[int, ...]:
+        starts = arguments["starts"].values
+        longest = int(np.diff(starts).max())
+        return (triton.cdiv(longest, constants["BM"]), arguments["heads"], len(starts) - 1)
+
+    return Case(
+        name="attention_packed",
+        fn=forward_packed,
+        row="attention, packed sequences",
+        make=make,
+        reference=reference,
+        tolerance=lambda arguments: {"out": within("bf16", epsilon("bf16"))},
+        grid=grid,
+        shapes=({"heads": 2, "starts": (0, 256, 512)}, {"heads": 2, "starts": (0, 70, 71, 300)}),
+        constants={"BM": 128, "BN": 64, "D": depth},
+        options={"num_warps": 4, "num_stages": 2},
+        expected=USED_BETWEEN,
+    )
+
+
+def _backward(name: str, row: str, fn: Any, dtype: str = "bf16", **more: Any) -> Case:
+    constants = {"BM": 64, "BN": 64, "D": 64} | {key: more.pop(key) for key in list(more) if key.isupper()}
+    depth = constants["D"]
+    queries, atomic = fn is queries_gradient, constants.get("ATOMIC")
+
+    def make(random: np.random.Generator, shape: Shape) -> Arguments:
+        heads, length = shape["heads"], shape["length"]
+        q, k, v, do = (normal(random, dtype, heads, length, depth) for _ in "qkvd")
+        weights, logarithms = _weights(q.values, k.values, depth**-0.5, constants)
+        delta = (do.values * (weights @ v.values)).sum(2)
+        saved = {name: Tensor("fp32", rounded(x, "fp32")) for name, x in (("lse", logarithms), ("delta", delta))}
+        results = {name: output(dtype, heads, length, depth) for name in ("dq", "dk", "dv")}
+        if atomic:
+            results["dq"] = Tensor("fp32", np.zeros((heads, length, depth)))
+        if queries:
+            results = {"dq": results["dq"]}
+        sizes = {"heads": heads, "length": length, "scale": depth**-0.5}
+        return {"q": q, "k": k, "v": v, "do": do, **saved, **results, **sizes}
+
+    def reference(arguments: Arguments) -> Mapping[str, np.ndarray]:
+        q, k, v, do = (arguments[name].values for name in ("q", "k", "v", "do"))
+        scale = arguments["scale"]
+        weights, _ = _weights(q, k, scale, constants)
+        change = weights * (do @ np.swapaxes(v, 1, 2) - arguments["delta"].values[:, :, None]) * scale
+        gradients = {"dq": change @ k}
+        if queries:
+            return gradients
+        keys = {"dk": np.swapaxes(change, 1, 2) @ q, "dv": np.swapaxes(weights, 1, 2) @ do}
+        return keys | (gradients if atomic else {})
+
+    def tolerance(arguments: Arguments) -> Mapping[str, Tolerance]:
+        # Weights, and their changes that are some units wide, are rounded before they are multiplied. With a causal
+        # mask the first keys are seen by every query and the first queries see few keys, so that weights are near 1.
+        noise = (8 if constants.get("CAUSAL") else 2) * epsilon(dtype)
+        names = ("dq",) if queries else ("dq", "dk", "dv") if atomic else ("dk", "dv")
+        return {name: within("fp32" if name == "dq" and atomic else dtype, noise) for name in names}
+
+    lengths = (256, 300, 40)
+    return Case(
+        name=name,
+        fn=fn,
+        row=row,
+        make=make,
+        reference=reference,
+        tolerance=tolerance,
+        grid=_blocks("BM" if queries else "BN"),
+        shapes=tuple({"heads": 2, "length": length} for length in lengths),
+        constants=constants,
+        options={"num_warps": 4, "num_stages": 2} | more.pop("options", {}),
+        expected=USED_BETWEEN,
+        **more,
+    )
+
+
+_SECOND = "the kernel has a second loop of products"
+_ONE, _TWO, _BACK = "attention, one loop", "attention, two loops", "attention, backward"
+_LARGE = {"D": 128, "BN": 128, "EVEN": True, "options": {"num_warps": 8}}
+
+CASES = (
+    _forward("attention", _ONE, EVEN=True),
+    _forward("attention_odd", _ONE, "bf16"),
+    _forward("attention_causal", _ONE, CAUSAL=True, EVEN=True),
+    _forward("attention_128", _ONE, "bf16", **_LARGE),
+    _forward("attention_128_4_warps", _ONE, "bf16", D=128, EVEN=True),
+    _forward("attention_128_3_stages", _ONE, D=128, EVEN=True, options={"num_warps": 8, "num_stages": 3}),
+    _forward("attention_64_rows", _ONE, BM=64, D=128, EVEN=True),
+    _forward("attention_rank_3", _ONE, RANK=3),
+    _forward("attention_grouped", _ONE, GROUP=4, CAUSAL=True),
+    _forward("attention_window", _ONE, CAUSAL=True, WINDOW=100),
+    _forward("attention_softcap", _ONE, SOFTCAP=20.0, EVEN=True),
+    _packed(),
+    _forward("attention_causal_2_loops", _TWO, CAUSAL=True, LOOPS=2, EVEN=True, expected=_SECOND),
+    _forward("attention_causal_2_loops_128", _TWO, "bf16", CAUSAL=True, LOOPS=2, expected=_SECOND, **_LARGE),
+    _backward("attention_keys_gradient", _BACK, keys_gradient),
+    _backward("attention_keys_gradient_causal", _BACK, keys_gradient, CAUSAL=True, BN=128),
+    _backward("attention_keys_gradient_128", _BACK, keys_gradient, D=128, BN=128, options={"num_warps": 8}),
+    _backward("attention_backward_atomic", _BACK, keys_gradient, ATOMIC=True),
+    _backward("attention_queries_gradient", _BACK, queries_gradient),
+    _backward("attention_queries_gradient_causal", _BACK, queries_gradient, CAUSAL=True, BM=128),
+)
