@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 import re
 import subprocess
+import warnings
 
 import pytest
 import triton
@@ -74,6 +75,9 @@ def products(v, m, b, c, CASE: tl.constexpr):
             acc = tlx.async_dot_wait(0, acc)
             twice = tlx.local_load(other[0])
             tl.store(v + rows * 64 + columns, twice)
+        elif CASE == "call":
+            tl.device_print("between", tl.program_id(0))
+            acc = tlx.async_dot_wait(0, acc)
         elif CASE == "pending":
             acc = tlx.async_dot_wait(1, acc)
     tl.store(c + rows * 32 + tl.arange(0, 32)[None, :], acc)
@@ -92,6 +96,16 @@ def test_memory_of_an_unfinished_product_is_not_given_away(compiled):  # noqa: F
     asm = compiled(products, SIGNATURE, CASE="lifetime").asm
     assert asm["ttgir"].count("ttg.local_alloc") == 3
     assert compiled(products, SIGNATURE, CASE="lifetime").metadata.shared >= (2 * 64 * 64 + 32 * 128 + 64 * 64) * 2
+
+
+def test_products_that_wait_for_each_other_are_told(compiled):  # noqa: F811
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for case in ("lifetime", "call"):
+            compiled(products, SIGNATURE, CASE=case)
+    (warning,) = (entry for entry in caught if entry.category is sparsity.SerializationWarning)
+    assert "the asynchronous products of products wait for each other: " in str(warning.message)
+    assert "C75" in str(warning.message)
 
 
 @pytest.mark.parametrize(

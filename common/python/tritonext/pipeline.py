@@ -19,6 +19,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,7 @@ __all__ = [
     "Pipeline",
     "StageInfo",
     "Step",
+    "assembler_log",
     "disable_pass",
     "from_manifest",
     "insert_after",
@@ -338,6 +340,16 @@ def wrap_stage(stage: str, function: Callable, *, key: str | None = None, target
         PipelineError: ``function`` is no callable, or its content is unknown and ``key`` is None.
     """
     return _function_step("wrap-stage", stage, function, key, targets)
+
+
+def assembler_log() -> AbstractContextManager[list[str]]:
+    """Collect what NVIDIA's assembler says of the kernels that it assembles in a context: a list, a text for each.
+
+    For wrappers of the stage ``cubin``, around ``inner``. Triton removes the log of an assembler that did not fail.
+    """
+    from ._triton.assembling import assembler_log
+
+    return assembler_log()
 
 
 def replace_stage(stage: str, function: Callable, *, key: str | None = None, targets: Iterable[str] = ()) -> Step:

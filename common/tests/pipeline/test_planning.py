@@ -27,7 +27,9 @@ from tritonext.errors import (
     UnknownAnchorError,
     UnknownPassError,
 )
-from tritonext.offline import parse_target
+from tritonext.offline import Specialization, parse_target
+from tritonext.pipeline import assembler_log
+from tritonext.testing import kernels
 
 TARGETS = ["cuda:90", "hip:gfx942"]
 BINARY = {"cuda:90": "cubin", "hip:gfx942": "hsaco"}
@@ -474,3 +476,21 @@ def test_step_that_returns_no_result_of_its_stage(compiled, kernel, target):
                     compiled(kernel, target)
                 assert caught.value.where == f"step {make.__name__} at {stage}, target {target}"
                 assert caught.value.found == repr(value)
+
+
+def test_wrappers_read_what_the_assembler_says():
+    texts = []
+
+    def listen(inner, source, metadata, info):
+        with assembler_log() as found:
+            result = inner(source, metadata)
+        texts.extend(found)
+        return result
+
+    kernel = kernels.get("dropout")
+    specialization = Specialization(kernel.fn, kernel.signature, kernel.constexprs, kernel.options)
+    with tritonext.use(Pipeline([wrap_stage("cubin", listen, key="listen")])):
+        specialization.compile("cuda:90")
+    specialization.compile("cuda:80")
+    (text,) = texts
+    assert "Compiling entry function 'dropout' for 'sm_90a'" in text

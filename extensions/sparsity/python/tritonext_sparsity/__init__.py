@@ -6,8 +6,17 @@ Importing loads the library and changes no kernel. A kernel that uses an op comp
 import tritonext
 
 from .language import dot_sparse, expand24, sparse_dot
+from .passes import SerializationWarning, pipeline
 from .warp_group import async_sparse_dot, metadata_layout
 
-__all__ = ["async_sparse_dot", "dot_sparse", "expand24", "metadata_layout", "sparse_dot"]
+__all__ = [
+    "SerializationWarning",
+    "async_sparse_dot",
+    "dot_sparse",
+    "expand24",
+    "metadata_layout",
+    "pipeline",
+    "sparse_dot",
+]
 
 tritonext.load("sparsity")

@@ -91,8 +91,8 @@ def sparse_dot(
             ``float32`` it is 4 where the first of two elements is kept, 14 where the second is.
         b: The dense matrix, of shape (K, N) and of the type of ``values``. Two types of 8-bit floats, and on
             NVIDIA of 8-bit integers, may be mixed.
-        acc: What to add, of shape (M, N): ``float32``, ``int32`` for 8-bit integers, or ``float16`` for ``float16`` and,
-            on cuda:90, 8-bit floats. Zeros when None.
+        acc: What to add, of shape (M, N): ``float32``, ``int32`` for 8-bit integers, or ``float16`` for ``float16``
+            and, on cuda:90, 8-bit floats. Zeros when None.
         out_dtype: The type of the result where ``acc`` is None; ``float32`` or ``int32`` when this is None too.
         max_num_imprecise_acc: Of 8-bit floats on cuda:90, after how many elements along K sums are added in full
             precision, as in ``tl.dot``.

@@ -1,0 +1,46 @@
+"""What the assembler of NVIDIA says of a kernel, which Triton throws away with its log."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from triton.backends.nvidia import compiler
+
+__all__ = ["assembler_log"]
+
+_texts: ContextVar[list[str] | None] = ContextVar("texts", default=None)
+_lock = threading.Lock()
+
+
+class _Subprocess:
+    """The module ``subprocess`` as the backend sees it: its ``run`` reads the log before the backend removes it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(subprocess, name)
+
+    def run(self, command: Any, *args: Any, **kwargs: Any) -> Any:
+        done = subprocess.run(command, *args, **kwargs)
+        texts, log = _texts.get(), kwargs.get("stderr")
+        if texts is not None and hasattr(log, "name"):
+            texts.append(pathlib.Path(log.name).read_text())
+        return done
+
+
+@contextlib.contextmanager
+def assembler_log() -> Iterator[list[str]]:
+    """Collect what the assembler says, in this context, of kernels that it assembles."""
+    with _lock:
+        if not isinstance(compiler.subprocess, _Subprocess):
+            compiler.subprocess = _Subprocess()
+    texts: list[str] = []
+    token = _texts.set(texts)
+    try:
+        yield texts
+    finally:
+        _texts.reset(token)
