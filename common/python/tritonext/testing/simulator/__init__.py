@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .elements import element
-from .errors import (
+from tritonext.testing.findings import (
     AssertionFailure,
     BarrierMisuse,
     ByteCountMismatch,
@@ -20,6 +19,8 @@ from .errors import (
     UninitializedRead,
     UnsupportedOperation,
 )
+
+from .elements import element
 from .runner import Report, load, run
 
 __all__ = [

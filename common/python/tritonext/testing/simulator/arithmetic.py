@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tritonext.interpret import round_to_tf32
+from tritonext.testing.findings import UnsupportedOperation
 
 from .elements import Element
-from .errors import UnsupportedOperation
 from .module import Operation
 
 __all__ = ["PURE", "compare_floats", "multiply", "result_element"]

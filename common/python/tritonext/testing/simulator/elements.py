@@ -13,8 +13,7 @@ import numpy as np
 import triton.language as tl
 
 from tritonext.interpret import bfloat16_bits, float8_bits, widen
-
-from .errors import UnsupportedOperation
+from tritonext.testing.findings import UnsupportedOperation
 
 __all__ = ["Element", "element"]
 

@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from tritonext.testing.findings import (
+    AssertionFailure,
+    OutOfRange,
+    ReadBeforeCompletion,
+    UninitializedRead,
+    UnsupportedOperation,
+)
+
 from .arithmetic import PURE, multiply, result_element
 from .elements import Element, element
-from .errors import AssertionFailure, OutOfRange, ReadBeforeCompletion, UninitializedRead, UnsupportedOperation
 from .machine import Access, Actor, Barrier, Program, Steps, Waiting
 from .memory import GlobalMemory, MemoryView, TensorDescriptor, dense_strides
 from .module import Block, Operation, Region, Value

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import (
+from tritonext.testing.findings import (
     BarrierMisuse,
     ByteCountMismatch,
     Deadlock,
@@ -29,6 +29,7 @@ from .errors import (
     UninitializedRead,
     UnsupportedOperation,
 )
+
 from .memory import MemoryView, SharedMemory
 from .module import Operation
 

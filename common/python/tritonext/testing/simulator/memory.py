@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tritonext.errors import UserError
+from tritonext.testing.findings import OutOfRange
 
 from .elements import Element
-from .errors import OutOfRange
 
 __all__ = ["GlobalMemory", "MemoryView", "SharedMemory", "TensorDescriptor", "dense_strides"]
 

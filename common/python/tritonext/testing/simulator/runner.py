@@ -14,9 +14,9 @@ import numpy as np
 
 from tritonext._triton import ir
 from tritonext.errors import UserError
+from tritonext.testing.findings import OutOfRange
 
 from .elements import Element
-from .errors import OutOfRange
 from .execution import Execution, Frame, Kernel
 from .machine import Program, Scheduler
 from .memory import GlobalMemory, TensorDescriptor

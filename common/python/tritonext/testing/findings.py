@@ -1,4 +1,4 @@
-"""What a simulation finds wrong in a module, each with the operations it is about."""
+"""What simulators find wrong in a program of a GPU, each with the operations it is about."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Finding(UserError):
-    """A module does what goes wrong on a GPU, at least sometimes."""
+    """A program does what goes wrong on a GPU, at least sometimes."""
 
 
 class AssertionFailure(Finding):
@@ -29,7 +29,7 @@ class AssertionFailure(Finding):
 
 
 class Deadlock(Finding):
-    """Every partition waits, and nothing that is under way wakes one; or a program does not come to an end."""
+    """Every thread of execution waits, and nothing that is under way wakes one; or there is no end."""
 
 
 class Race(Finding):
@@ -61,7 +61,7 @@ class BarrierMisuse(Finding):
 
 
 class Leak(Finding):
-    """A program or a partition ends while asynchronous operations go on that nobody has waited for."""
+    """A program or a part of it ends while asynchronous operations go on that nobody has waited for."""
 
 
 class UnsupportedOperation(UserError):
