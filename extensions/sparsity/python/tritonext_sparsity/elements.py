@@ -188,6 +188,29 @@ def element(name: str) -> Element:
     return found
 
 
+def check_array(name: str, array: np.ndarray) -> None:
+    """Check that an argument is an array of NumPy, in the byte order of this machine.
+
+    Raises:
+        UserError: It is not.
+    """
+    if not isinstance(array, np.ndarray):
+        raise UserError(
+            "an argument is not an array",
+            where=f"argument {name}",
+            expected="an array of NumPy",
+            found=type(array).__name__,
+        )
+    if not array.dtype.isnative:
+        raise UserError(
+            "an array has the bytes of its elements in another order",
+            where=f"argument {name}",
+            expected=array.dtype.newbyteorder("=").str,
+            found=array.dtype.str,
+            hint='array.astype(array.dtype.newbyteorder("="))',
+        )
+
+
 def element_of(array: np.ndarray, dtype: str | None = None) -> Element:
     """Return the element type of an array: ``dtype``, or else the one that NumPy has for it.
 
@@ -196,8 +219,10 @@ def element_of(array: np.ndarray, dtype: str | None = None) -> Element:
         dtype: Name of the type, needed where ``array`` holds bits.
 
     Raises:
-        UserError: ``dtype`` is unknown or of another width than the array, or not given and needed.
+        UserError: ``array`` is none. Or ``dtype`` is unknown, another type or width than that of the array, or not
+            given and needed.
     """
+    check_array("array", array)
     if dtype is None:
         if array.dtype.name not in ELEMENTS:
             raise UserError(
@@ -209,4 +234,11 @@ def element_of(array: np.ndarray, dtype: str | None = None) -> Element:
         dtype = array.dtype.name
     known = element(dtype)
     known.bits_of(array[:0])
+    if array.dtype.kind not in "iu" and array.dtype.name != known.name:
+        raise UserError(
+            "an array has elements of another type",
+            expected=f"{known.name}, or its bits as integers",
+            found=array.dtype,
+            hint="convert them, or view them as integers where they are bits",
+        )
     return known

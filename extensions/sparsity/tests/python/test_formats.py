@@ -96,6 +96,12 @@ def test_pruning_by_scores_and_of_ties():
     np.testing.assert_array_equal(formats.prune(special), [[np.inf, 0, np.nan, 0, 0, 0, 0, 1]])
 
 
+@pytest.mark.parametrize("shape", [(0, 16), (4, 0)])
+def test_matrices_without_elements(shape):
+    dense = np.zeros(shape, np.float16)
+    assert formats.decompress(formats.compress(dense, pruned=True)).shape == shape
+
+
 def damaged(**changes):
     return dataclasses.replace(formats.compress(np.zeros((4, 16), np.float16)), **changes)
 
@@ -119,11 +125,21 @@ def damaged(**changes):
         (lambda: formats.validate(damaged(meta=np.zeros((4, 2), np.int8))), FormatError, "metadata does not belong"),
         (lambda: formats.validate(damaged(values=np.zeros(8, np.float16))), FormatError, "values of a sparse matrix"),
         (lambda: formats.validate(damaged(dtype="int8")), UserError, "an array cannot hold elements of type int8"),
+        (lambda: formats.compress([[0] * 8]), UserError, "argument is not an array.*list"),
+        (lambda: formats.compress(np.zeros((4, 8), ">f2")), UserError, "another order.*>f2"),
+        (lambda: formats.compress(np.zeros((4, 8), np.float16), "bfloat16"), UserError, "elements of another type"),
+        (lambda: formats.compress(np.zeros((4, 8), bool), "float8_e5m2"), UserError, "elements of another type"),
+        (lambda: formats.validate(np.zeros((4, 8), np.float16)), FormatError, "not a sparse matrix.*ndarray"),
+        (lambda: formats.validate(damaged(meta=[[0x44] * 2] * 4)), UserError, "not an array.*meta.*list"),
+        (lambda: formats.from_torch_cutlass(np.zeros((4, 8), np.float16), None), UserError, "not an array.*meta"),
+        (lambda: formats.from_cutlass_sm90(np.zeros((4, 8), np.int8), None), UserError, "not an array.*meta"),
+        (lambda: formats.from_bitmask(np.zeros((4, 8), np.int8), None), UserError, "not an array.*bitmask"),
+        (lambda: formats.wgmma_orders("int8").meta.pack(None), UserError, "not an array.*NoneType"),
         (lambda: formats.decompress(damaged(meta=np.full((4, 2), 0x4F, np.uint8))), FormatError, "code .* is illegal"),
     ],
 )
 def test_what_is_no_sparse_matrix_is_refused(make, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=f"(?s){message}"):
         make()
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from tritonext.errors import UserError
 
-from ..elements import Element, element, element_of
+from ..elements import Element, check_array, element, element_of
 
 __all__ = ["FORMAT_VERSION", "CompressedMatrix", "FormatError", "compress", "decompress", "prune", "validate"]
 
@@ -66,7 +66,8 @@ class CompressedMatrix:
     @property
     def codes(self) -> np.ndarray:
         """The codes one by one, uint8 [M, groups]."""
-        return np.stack([self.meta & 0xF, self.meta >> 4], axis=2).reshape(self.meta.shape[0], -1)
+        rows, columns = self.meta.shape
+        return np.stack([self.meta & 0xF, self.meta >> 4], axis=2).reshape(rows, 2 * columns)
 
 
 def _check_dense(dense: np.ndarray, kind: Element) -> None:
@@ -106,7 +107,7 @@ def prune(dense: np.ndarray, dtype: str | None = None, scores: np.ndarray | None
         raise FormatError(
             "scores do not order a matrix", expected=f"numbers of shape {dense.shape}", found=scores.shape
         )
-    grouped = scores.reshape(dense.shape[0], -1, kind.group)
+    grouped = scores.reshape(dense.shape[0], dense.shape[1] // kind.group, kind.group)
     best = np.argsort(-grouped.astype(np.float64), axis=2, kind="stable")[:, :, : kind.group // 2]
     kept = np.zeros(grouped.shape, bool)
     np.put_along_axis(kept, best, True, axis=2)
@@ -131,7 +132,7 @@ def compress(dense: np.ndarray, dtype: str | None = None, *, pruned: bool = Fals
     _check_dense(dense, kind)
     if pruned:
         dense = prune(dense, dtype)
-    nonzero = kind.is_nonzero(dense).reshape(dense.shape[0], -1, kind.group)
+    nonzero = kind.is_nonzero(dense).reshape(dense.shape[0], dense.shape[1] // kind.group, kind.group)
     count = nonzero.sum(axis=2)
     if (count > kind.group // 2).any():
         row, group = (int(i) for i in np.argwhere(count > kind.group // 2)[0])
@@ -163,11 +164,18 @@ def validate(matrix: CompressedMatrix) -> None:
         FormatError: They do not: another version, shapes that do not belong together, or an illegal code.
         UserError: The element type is unknown, or of another width than that of the values.
     """
+    if not isinstance(matrix, CompressedMatrix):
+        raise FormatError(
+            "an argument is not a sparse matrix",
+            expected="a CompressedMatrix, which compress returns",
+            found=type(matrix).__name__,
+        )
     if matrix.version != FORMAT_VERSION:
         raise FormatError("a sparse matrix is of another version", expected=FORMAT_VERSION, found=matrix.version)
     kind = element_of(matrix.values, matrix.dtype)
     if matrix.values.ndim != 2:
         raise FormatError("values of a sparse matrix", expected="2 dimensions", found=f"shape {matrix.values.shape}")
+    check_array("meta", matrix.meta)
     rows, columns = matrix.shape
     _check_dense(np.empty((0, columns)), kind)
     if matrix.meta.dtype != np.uint8 or matrix.meta.shape != (rows, columns // kind.columns_per_byte):

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..elements import Element, element_of
+from ..elements import Element, check_array, element_of
 from .canonical import CompressedMatrix, FormatError, validate
 
 __all__ = [
@@ -142,6 +142,7 @@ def from_torch_cutlass(packed: np.ndarray, meta: np.ndarray, dtype: str | None =
         UserError: ``dtype`` is needed, unknown, or of another width.
     """
     kind = element_of(packed, dtype)
+    check_array("meta", meta)
     order, word = _torch_cutlass(kind)
     rows, columns = _logical(packed, kind, "torch's CUTLASS format")
     if meta.dtype != word or meta.nbytes != rows * columns:
@@ -292,6 +293,7 @@ def from_cutlass_sm90(
         UserError: ``dtype`` is needed, unknown, or of another width.
     """
     kind = element_of(values, dtype)
+    check_array("meta", meta)
     order = _cutlass_sm90(kind, tile_k)
     shape = _logical(values, kind, "CUTLASS's format for sm_90")
     raw = np.ascontiguousarray(meta).reshape(-1).view(np.uint8)
@@ -342,6 +344,7 @@ def from_bitmask(compressed: np.ndarray, bitmask: np.ndarray, dtype: str | None 
         UserError: ``dtype`` is needed, unknown, or of another width.
     """
     kind = element_of(compressed, dtype)
+    check_array("bitmask", bitmask)
     _need_two_of_four(kind)
     if bitmask.dtype != np.uint8 or bitmask.ndim != 2 or compressed.size != bitmask.size * 4:
         raise FormatError(

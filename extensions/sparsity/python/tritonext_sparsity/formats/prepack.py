@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..elements import Element, element
+from ..elements import Element, check_array, element
 from .canonical import FormatError
 
 __all__ = ["FragmentOrder", "Orders", "mma_orders", "smfmac_orders", "wgmma_orders"]
@@ -89,8 +89,8 @@ class FragmentOrder:
         It works for a whole array, and for a block of one in a kernel: tile (i, j) of an array of n tiles along C
         begins at element ``(i * n + j) * size``, and a block of p by q tiles is loaded as [p, q * size] from there::
 
-            tiles = tl.load(ptr + (i + tl.arange(0, p))[:, None] * (n * size) + j * size + tl.arange(0, q * size)[None,
-            :]) block = tl.reshape(tl.permute(tl.reshape(tiles, shape), axes), [rows, columns])
+            offsets = (i + tl.arange(0, p))[:, None] * (n * size) + j * size + tl.arange(0, q * size)[None, :]
+            block = tl.reshape(tl.permute(tl.reshape(tl.load(ptr + offsets), shape), axes), [rows, columns])
 
         Raises:
             FormatError: Tiles do not fill the array.
@@ -107,7 +107,9 @@ class FragmentOrder:
 
         Raises:
             FormatError: It is no matrix, or tiles do not fill it.
+            UserError: It is no array.
         """
+        check_array("array", array)
         if array.ndim != 2:
             raise FormatError("a matrix is to be packed", expected="2 dimensions", found=f"shape {array.shape}")
         shape, axes = self.packing(*array.shape)
@@ -118,7 +120,9 @@ class FragmentOrder:
 
         Raises:
             FormatError: ``packed`` has another size, or tiles do not fill the array.
+            UserError: ``packed`` is no array.
         """
+        check_array("packed", packed)
         shape, axes = self.unpacking(rows, columns)
         if packed.size != rows * columns:
             raise FormatError("a prepack has another size", expected=rows * columns, found=packed.size)
