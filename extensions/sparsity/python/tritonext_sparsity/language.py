@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import triton.language as tl
+from triton.experimental.gluon.language import distributed_type
 
 from tritonext import language
 from tritonext.language import INTERPRETER, constant, shown, target_of, typed_builder
@@ -227,6 +228,8 @@ def _product(
     target = target_of(semantic)
     if target != INTERPRETER and (blocks := semantic.builder.options.num_ctas) != 1:
         raise _refuse(name, "a sparse product belongs to one block", expected="num_ctas=1", found=blocks)
+    default = getattr(semantic.builder.options, "max_num_imprecise_acc_default", 0)
+    limit = imprecise_limit(name, max_num_imprecise_acc, default)
     kind = _kind(name, names, left.dtype, right.dtype, target)
     rows, depth = _shape(left)[0], 2 * _shape(left)[1]
     if _shape(right)[0] != depth:
@@ -258,17 +261,6 @@ def _product(
     handle = semantic.builder.create_sparsity_dot([left.handle, where.handle, right.handle, total.handle])
     mark_unsigned(handle, left.dtype, right.dtype, semantic)
     if left.dtype.is_fp8():
-        limit = constant(max_num_imprecise_acc)
-        if limit is None:
-            limit = semantic.builder.options.max_num_imprecise_acc_default
-        elif not isinstance(limit, int) or limit < 0:
-            raise _refuse(
-                name,
-                "an argument is not a number of elements",
-                "max_num_imprecise_acc",
-                expected="0 or more",
-                found=shown(limit),
-            )
         handle.set_attr("maxNumImpreciseAcc", typed_builder(semantic).get_int32_attr(limit))
     return tl.tensor(handle, total.type)
 
@@ -280,11 +272,36 @@ def mark_unsigned(product: Any, values: tl.dtype, b: tl.dtype, semantic: Any) ->
             product.set_attr(name, typed_builder(semantic).get_unit_attr())
 
 
+def imprecise_limit(name: str, value: Any, default: int) -> int:
+    """Return what the argument ``max_num_imprecise_acc`` of an op says, or the default where it is left out."""
+    limit = constant(value)
+    if limit is None:
+        return default
+    if not isinstance(limit, int) or not 0 <= limit < 1 << 31:
+        raise _refuse(
+            name,
+            "an argument is not a number of elements",
+            "max_num_imprecise_acc",
+            expected="0 or more, in 31 bits",
+            found=shown(limit),
+        )
+    return limit
+
+
 def _matrix(name: str, argument: str, value: Any) -> tl.tensor:
     value = constant(value)
     if not isinstance(value, tl.tensor) or not value.type.is_block() or len(value.shape) != 2:
         raise _refuse(
             name, "an argument is not a matrix", argument, expected="a tensor of two dimensions", found=shown(value)
+        )
+    if isinstance(value.type, distributed_type):
+        raise _refuse(
+            name,
+            "the op chooses layouts itself",
+            argument,
+            expected="a tensor of a @triton.jit kernel, without a layout",
+            found=shown(value),
+            hint="in @gluon.jit kernels async_sparse_dot multiplies",
         )
     return value
 

@@ -9,6 +9,7 @@ import triton.language as tl
 from triton.experimental import gluon
 from triton.experimental.gluon.language import (
     DistributedLinearLayout,
+    DotOperandLayout,
     NVMMADistributedLayout,
     NVMMASharedLayout,
     distributed_type,
@@ -16,9 +17,10 @@ from triton.experimental.gluon.language import (
 from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_accumulator
 
 from tritonext import language
+from tritonext.errors import UserError
 from tritonext.language import Buffer, buffer_of, constant, shown, target_of, typed_builder
 
-from .language import INTEGERS, mark_unsigned
+from .language import INTEGERS, imprecise_limit, mark_unsigned
 
 __all__ = ["async_sparse_dot", "metadata_layout"]
 
@@ -48,8 +50,35 @@ def metadata_layout(acc_layout: NVMMADistributedLayout, M: int, K: int, bits: in
         K: Columns of the sparse matrix, twice those of the values.
         bits: Bits of an element of the values.
 
+    Raises:
+        UserError: The layout is not one of MMA version 3 with the rows over whole warp groups, or there is no such
+            matrix: M is a power of two and at least 64, K one and at least 512 / ``bits``, which are 8, 16 or 32.
+
     Source: PTX ISA, sparse matrix storage of wgmma.mma_async.sp; CUTLASS, ``ELayout_64x32``.
     """
+    is_mma = isinstance(acc_layout, NVMMADistributedLayout)
+    if not is_mma or acc_layout.version[0] != 3 or acc_layout.warps_per_cta[0] % 4:
+        raise UserError(
+            "the accumulator has no layout of warp-group MMA",
+            where="sparsity.metadata_layout, argument acc_layout",
+            expected="an NVMMADistributedLayout of version 3, the rows over a multiple of 4 warps",
+            found=acc_layout,
+        )
+    if bits not in (8, 16, 32):
+        raise UserError(
+            "values have no such elements",
+            where="sparsity.metadata_layout, argument bits",
+            expected="8, 16 or 32",
+            found=bits,
+        )
+    for name, extent, least in (("M", M, 64), ("K", K, 512 // bits)):
+        if not isinstance(extent, int) or extent < least or extent & (extent - 1):
+            raise UserError(
+                f"the tensor cores have no such {name}",
+                where=f"sparsity.metadata_layout, argument {name}",
+                expected=f"a power of two of at least {least}",
+                found=extent,
+            )
     size = K // (4 if bits == 32 else 8)
 
     def column(byte: int) -> list[int]:
@@ -127,6 +156,13 @@ def async_sparse_dot(
     has_layouts = isinstance(kind, distributed_type)
     if has_layouts and not isinstance(kind.layout, NVMMADistributedLayout):
         raise _refuse("the accumulator has no layout of MMA", "acc", expected="an NVMMADistributedLayout", found=kind)
+    if has_layouts and (kind.layout.version[0] != 3 or kind.layout.warps_per_cta[0] % 4):
+        raise _refuse(
+            "the accumulator has no layout of warp-group MMA",
+            "acc",
+            expected="an NVMMADistributedLayout of version 3, the rows over a multiple of 4 warps",
+            found=kind.layout,
+        )
     left, right = _operand("values", values, in_registers=True), _operand("b", b)
     where = _operand("meta", meta, in_registers=True)
     dtype = left.dtype
@@ -137,6 +173,10 @@ def async_sparse_dot(
     for argument, operand, transposed in (("values", left, False), ("b", right, True)):
         if isinstance(operand, Buffer):
             _check_memory(argument, operand, dtype, transposed)
+    if has_layouts and isinstance(left, tl.tensor):
+        needed = DotOperandLayout(0, kind.layout, 32 // dtype.primitive_bitwidth)
+        if left.type.layout != needed:
+            raise _refuse("the values have another layout", "values", expected=needed, found=left.type.layout)
     builder = typed_builder(_semantic)
     expected = metadata_layout.fn(kind.layout, m, k, dtype.primitive_bitwidth) if has_layouts else None
     if isinstance(where, Buffer):
@@ -153,11 +193,16 @@ def async_sparse_dot(
     operands = [left.handle, handle, right.handle, acc.handle]
     flag = constant(use_acc)
     if flag is not None:
+        if not isinstance(flag, int) and not (isinstance(flag, tl.tensor) and flag.type.is_int()):
+            raise _refuse(
+                "an argument is no condition", "use_acc", expected="a scalar or a constant", found=shown(flag)
+            )
         operands.append(_semantic.cast(_semantic.to_tensor(flag), tl.int1).handle)
+    if not isinstance(constant(is_async), int):
+        raise _refuse("an argument is no constant", "is_async", expected="True or False", found=shown(is_async))
     wait = not constant(is_async)
-    limit = constant(max_num_imprecise_acc)
-    if limit is None:
-        limit = _semantic.builder.options.max_num_imprecise_acc_default if wait and dtype.is_fp8() else 0
+    default = _semantic.builder.options.max_num_imprecise_acc_default if wait and dtype.is_fp8() else 0
+    limit = imprecise_limit("async_sparse_dot", max_num_imprecise_acc, default)
     create = _semantic.builder
     build = create.create_sparsity_warp_group_dot if has_layouts else create.create_sparsity_async_dot
     product = build(operands)

@@ -274,6 +274,8 @@ def wrong(v, m, b, c, WHICH: tl.constexpr):
         sparsity.sparse_dot(values, meta, right, acc, out_dtype=tl.float16)
     if WHICH == "limit":
         sparsity.sparse_dot(values.to(tl.float8e5), meta, right.to(tl.float8e5), max_num_imprecise_acc=-1)
+    if WHICH == "large limit":
+        sparsity.sparse_dot(values, meta, right, max_num_imprecise_acc=1 << 31)
 
 
 @pytest.mark.parametrize(
@@ -293,5 +295,6 @@ def test_refusals_of_arguments(refused, which, message):
     assert re.search(message, error, re.DOTALL), error
 
 
-def test_refusal_of_limits(refused):
-    assert "max_num_imprecise_acc" in refused(wrong, HALF, "cuda:89", WHICH="limit")
+@pytest.mark.parametrize("which", ["limit", "large limit"])
+def test_refusal_of_limits(refused, which):
+    assert re.search(r"argument max_num_imprecise_acc\n.*31 bits", refused(wrong, HALF, "cuda:89", WHICH=which))

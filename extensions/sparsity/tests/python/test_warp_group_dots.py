@@ -208,6 +208,66 @@ def test_other_layouts_are_refused(refused):
     assert "the accumulator has no layout of MMA" in refused(other_layouts, "m=*u8:16", CASE="acc")
 
 
+@gluon.jit
+def wrong(m, CASE: gl.constexpr):
+    version: gl.constexpr = [2, 0] if CASE == "version" else [3, 0]
+    shape: gl.constexpr = [16, 8] if CASE == "version" else [16, 16, 16]
+    layout: gl.constexpr = gl.NVMMADistributedLayout(version, [2, 2] if CASE == "warps" else [4, 1], shape)
+    blocked: gl.constexpr = gl.BlockedLayout([1, 4], [16, 2], [4, 1], [1, 0])
+    memory: gl.constexpr = gl.NVMMASharedLayout.get_default_for([64, 32], gl.bfloat16)
+    values = gl.allocate_shared_memory(gl.bfloat16, [64, 32], memory)
+    b = gl.allocate_shared_memory(gl.bfloat16, [16, 64], gl.NVMMASharedLayout.get_default_for([16, 64], gl.bfloat16))
+    b = b.permute([1, 0])
+    meta = gl.zeros([64, 8], gl.uint8, blocked)
+    acc = gl.zeros([64, 16], gl.float32, layout)
+    flag = gl.load(m) > 0
+    if CASE == "values":
+        async_sparse_dot(gl.zeros([64, 32], gl.bfloat16, blocked), meta, b, acc)
+    elif CASE == "limit":
+        async_sparse_dot(values, gl.zeros([64, 8], gl.uint8, metadata_layout(layout, 64, 64, 16)), b, acc, True, -4)
+    elif CASE == "use_acc":
+        async_sparse_dot(values, gl.zeros([64, 8], gl.uint8, metadata_layout(layout, 64, 64, 16)), b, acc, acc > 0)
+    elif CASE == "is_async":
+        where = gl.zeros([64, 8], gl.uint8, metadata_layout(layout, 64, 64, 16))
+        async_sparse_dot(values, where, b, acc, is_async=flag)
+    elif CASE == "metadata of blocks":
+        gl.zeros([64, 8], gl.uint8, metadata_layout(blocked, 64, 64, 16))
+    elif CASE == "metadata of rows":
+        gl.zeros([64, 8], gl.uint8, metadata_layout(layout, 60, 64, 16))
+    elif CASE == "metadata of columns":
+        gl.zeros([64, 8], gl.uint8, metadata_layout(layout, 64, 3, 16))
+    elif CASE == "metadata of bits":
+        gl.zeros([64, 8], gl.uint8, metadata_layout(layout, 64, 64, 4))
+    elif CASE == "sparse_dot":
+        sparsity.sparse_dot(gl.zeros([64, 32], gl.bfloat16, blocked), meta, gl.zeros([64, 16], gl.bfloat16, blocked))
+    elif CASE == "expand24":
+        sparsity.expand24(gl.zeros([64, 32], gl.bfloat16, blocked), meta)
+    else:
+        async_sparse_dot(values, meta, b, acc)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("version", r"no layout of warp-group MMA.*argument acc.*version 3.*version=\(2, 0\)"),
+        ("warps", r"no layout of warp-group MMA.*a multiple of 4 warps.*warps_per_cta=\(2, 2\)"),
+        ("values", r"the values have another layout.*expected: DotOperandLayout.*found: BlockedLayout"),
+        ("limit", r"not a number of elements.*expected: 0 or more.*found: -4"),
+        ("use_acc", r"no condition.*argument use_acc.*expected: a scalar or a constant.*found: a value of type"),
+        ("is_async", r"no constant.*argument is_async.*expected: True or False"),
+        ("metadata of blocks", r"no layout of warp-group MMA.*argument acc_layout.*found: BlockedLayout"),
+        ("metadata of rows", r"no such M.*power of two of at least 64.*found: 60"),
+        ("metadata of columns", r"no such K.*power of two of at least 32.*found: 3"),
+        ("metadata of bits", r"no such elements.*expected: 8, 16 or 32.*found: 4"),
+        ("sparse_dot", r"chooses layouts itself.*sparse_dot, argument values.*hint: in @gluon.jit kernels"),
+        ("expand24", r"chooses layouts itself.*expand24, argument values"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_their_line(refused, case, message):
+    text = refused(wrong, "m=*u8:16", CASE=case)
+    assert re.search(message, text, re.DOTALL), text
+
+
 @triton.jit
 def pipelined(v, m, b, c, ldv, ldm, ldb, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     rows, columns = tl.arange(0, M), tl.arange(0, N)
