@@ -10,6 +10,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from tritonext.errors import UserError
+
 __all__ = [
     "code_of",
     "codes_of_largest",
@@ -276,17 +278,50 @@ def paired(codes):
     return (low & 0xF) | ((high & 0xF) << 4)
 
 
+@triton.constexpr_function
+def _check_tile(tile):
+    """Refuse what :func:`compress24` does not compress.
+
+    Raises:
+        UserError: ``tile`` is none of its matrices.
+    """
+    if not isinstance(tile, tl.tensor) or not tile.type.is_block() or len(tile.shape) != 2:
+        raise UserError(
+            "an argument is not a matrix",
+            where="compress24, argument tile",
+            expected="a tensor of two dimensions",
+            found=tile.type if isinstance(tile, tl.tensor) else tile,
+        )
+    dtype = tile.dtype
+    if dtype.is_ptr() or (dtype != tl.float32 and dtype.primitive_bitwidth not in (8, 16)):
+        raise UserError(
+            "a tile has another type",
+            where="compress24, argument tile",
+            expected="float32, or 8 or 16 bits",
+            found=dtype,
+        )
+    columns = 4 if dtype == tl.float32 else 8
+    if int(tile.shape[1]) % columns:
+        raise UserError(
+            "a tile has no whole bytes of metadata",
+            where="compress24, argument tile",
+            expected=f"K a multiple of {columns}",
+            found=int(tile.shape[1]),
+        )
+
+
 @triton.jit
 def compress24(tile):
     """Compress a tile in registers, keeping the two largest magnitudes of each group of four: for activations.
 
     Args:
         tile: Tensor [M, K] of 8 or 16 bits, or of float32, where the larger of two elements is kept; K is a multiple
-            of 8.
+            of 8, of float32 of 4.
 
     Returns:
         ``values`` [M, K/2] of the type of ``tile``, and ``meta``, uint8 [M, K/8]; of float32 uint8 [M, K/4].
     """
+    _check_tile(tile)
     M: tl.constexpr = tile.shape[0]
     K: tl.constexpr = tile.shape[1]
     TYPE: tl.constexpr = tile.dtype

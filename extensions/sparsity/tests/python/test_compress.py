@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 import triton
@@ -259,6 +260,45 @@ def test_tile_in_a_kernel(interpreter, name, tmp_path):
         kept = element.is_nonzero(expected.values)
         assert np.array_equal(values[kept], expected.values[kept])
         assert not element.is_nonzero(values[~kept]).any()
+
+
+@triton.jit
+def wrong_tile(x, CASE: tl.constexpr):
+    if CASE == "constant":
+        compress24(3)
+    elif CASE == "scalar":
+        compress24(tl.load(x))
+    elif CASE == "rank":
+        compress24(tl.zeros((2, 16, 32), tl.float16))
+    elif CASE == "columns":
+        compress24(tl.zeros((16, 4), tl.float16))
+    elif CASE == "columns of 32 bits":
+        compress24(tl.zeros((16, 2), tl.float32))
+    elif CASE == "integers of 32 bits":
+        compress24(tl.zeros((16, 32), tl.int32))
+    elif CASE == "64 bits":
+        compress24(tl.zeros((16, 32), tl.float64))
+    elif CASE == "pointers":
+        compress24(x + tl.arange(0, 16)[:, None] + tl.arange(0, 32)[None, :])
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("constant", r"not a matrix.*found: 3"),
+        ("scalar", r"not a matrix.*found: fp16"),
+        ("rank", r"not a matrix.*expected: a tensor of two dimensions"),
+        ("columns", r"whole bytes of metadata.*K a multiple of 8.*found: 4"),
+        ("columns of 32 bits", r"whole bytes of metadata.*K a multiple of 4.*found: 2"),
+        ("integers of 32 bits", r"another type.*expected: float32, or 8 or 16 bits.*found: int32"),
+        ("64 bits", r"another type.*found: fp64"),
+        ("pointers", r"another type.*found: pointer<fp16>"),
+    ],
+)
+def test_tiles_that_are_refused(refused, case, message):
+    text = refused(wrong_tile, "x=*fp16:16", CASE=case)
+    assert re.search("compress24, argument tile", text), text
+    assert re.search(message, text, re.DOTALL), text
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:120", "hip:gfx942"])
