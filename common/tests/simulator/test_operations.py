@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from tritonext.errors import DiagnosticError, UserError
 from tritonext.testing.simulator import (
     AssertionFailure,
+    BarrierMisuse,
     Deadlock,
     OutOfRange,
-    Race,
+    ReadBeforeCompletion,
     UninitializedRead,
     UnsupportedOperation,
     decode,
@@ -278,47 +281,69 @@ tt.descriptor_store %d[%zero, %zero], %next : !tt.tensordesc<1x128xsi8, #n>, ten
     assert (found == values + values).all()
 
 
-COPY = """\
-%range = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #b>
-%xs = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #b>
-%ys = tt.splat %y : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #b>
-%xat = tt.addptr %xs, %range : tensor<128x!tt.ptr<f32>, #b>, tensor<128xi32, #b>
-%yat = tt.addptr %ys, %range : tensor<128x!tt.ptr<f32>, #b>, tensor<128xi32, #b>
+COPIES = """\
 %zero = arith.constant 0 : i32
-%buffer = ttg.local_alloc : () -> !ttg.memdesc<128xf32, #s, #smem, mutable>
-%full = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #s, #smem, mutable>
-ttng.init_barrier %full, 128 : !ttg.memdesc<1xi64, #s, #smem, mutable>
-ttg.warp_specialize(%buffer, %full, %yat0)
+%one = arith.constant 1 : i32
+%two = arith.constant 2 : i32
+%ring = ttg.local_alloc : () -> !ttg.memdesc<2x128xf32, #s, #smem, mutable>
+%full = ttg.local_alloc : () -> !ttg.memdesc<2x1xi64, #s, #smem, mutable>
+scf.for %i = %zero to %two step %one : i32 {
+  %b = ttg.memdesc_index %full[%i] : !ttg.memdesc<2x1xi64, #s, #smem, mutable> -> !ttg.memdesc<1xi64, #s, #smem, mutable>
+  ttng.init_barrier %b, 128 : !ttg.memdesc<1xi64, #s, #smem, mutable>
+}
+ttg.warp_specialize(%ring, %full, %x)
 default {
-  %t = ttg.async_copy_global_to_local %xat, %buffer : tensor<128x!tt.ptr<f32>, #b> -> <128xf32, #s, #smem, mutable>
-  ttng.async_copy_mbarrier_arrive %full {noIncrement} : !ttg.memdesc<1xi64, #s, #smem, mutable>
+  scf.for %i = %zero to %two step %one : i32 {
+    %f = ttg.memdesc_index %full[%i] : !ttg.memdesc<2x1xi64, #s, #smem, mutable> -> !ttg.memdesc<1xi64, #s, #smem, mutable>
+    ttng.wait_barrier %f, %zero : !ttg.memdesc<1xi64, #s, #smem, mutable>
+    %m = ttg.memdesc_index %ring[%i] : !ttg.memdesc<2x128xf32, #s, #smem, mutable> -> !ttg.memdesc<128xf32, #s, #smem, mutable>
+    %v = ttg.local_load %m : !ttg.memdesc<128xf32, #s, #smem, mutable> -> tensor<128xf32, #b>
+    AT(%y)
+    tt.store %at, %v : tensor<128x!tt.ptr<f32>, #b>
+  }
   ttg.warp_yield
 }
-partition0(%b: !ttg.memdesc<128xf32, #s, #smem, mutable>, %f: !ttg.memdesc<1xi64, #s, #smem, mutable>, %p: !tt.ptr<f32>) num_warps(4) {
-  %none = arith.constant 0 : i32
-  ttng.wait_barrier %f, %none : !ttg.memdesc<1xi64, #s, #smem, mutable>
-  %v = ttg.local_load %b : !ttg.memdesc<128xf32, #s, #smem, mutable> -> tensor<128xf32, #b>
-  %r = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #b>
-  %ps = tt.splat %p : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #b>
-  %pat = tt.addptr %ps, %r : tensor<128x!tt.ptr<f32>, #b>, tensor<128xi32, #b>
-  tt.store %pat, %v : tensor<128x!tt.ptr<f32>, #b>
+partition0(%r: !ttg.memdesc<2x128xf32, #s, #smem, mutable>, %fs: !ttg.memdesc<2x1xi64, #s, #smem, mutable>, \
+%p: !tt.ptr<f32>) num_warps(4) {
+  %0 = arith.constant 0 : i32
+  %1 = arith.constant 1 : i32
+  %2 = arith.constant 2 : i32
+  scf.for %i = %0 to %2 step %1 : i32 {
+    %m = ttg.memdesc_index %r[%i] : !ttg.memdesc<2x128xf32, #s, #smem, mutable> -> !ttg.memdesc<128xf32, #s, #smem, mutable>
+    AT(%p)
+    %t = ttg.async_copy_global_to_local %at, %m : tensor<128x!tt.ptr<f32>, #b> -> <128xf32, #s, #smem, mutable>
+    %f = ttg.memdesc_index %fs[%i] : !ttg.memdesc<2x1xi64, #s, #smem, mutable> -> !ttg.memdesc<1xi64, #s, #smem, mutable>
+    ttng.async_copy_mbarrier_arrive %f {noIncrement} : !ttg.memdesc<1xi64, #s, #smem, mutable>
+  }
   ttg.warp_return
-} : (!ttg.memdesc<128xf32, #s, #smem, mutable>, !ttg.memdesc<1xi64, #s, #smem, mutable>, !tt.ptr<f32>) -> ()
-""".replace("%yat0", "%y")  # noqa: E501
+} : (!ttg.memdesc<2x128xf32, #s, #smem, mutable>, !ttg.memdesc<2x1xi64, #s, #smem, mutable>, !tt.ptr<f32>) -> ()
+"""  # noqa: E501
+
+ADDRESS = """\
+%size = arith.constant 128 : i32
+%start = arith.muli %i, %size : i32
+%first = tt.addptr POINTER, %start : !tt.ptr<f32>, i32
+%range = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #b>
+%all = tt.splat %first : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #b>
+%at = tt.addptr %all, %range : tensor<128x!tt.ptr<f32>, #b>, tensor<128xi32, #b>"""
 
 
 def test_copies_by_threads_arrive_at_a_barrier():
-    text = module("%x: !tt.ptr<f32>, %y: !tt.ptr<f32>", COPY)
+    body = re.sub(r"AT\((%\w+)\)", lambda match: ADDRESS.replace("POINTER", match[1]), COPIES)
+    text = module("%x: !tt.ptr<f32>, %y: !tt.ptr<f32>", body)
     for order in ("random", "eager", "lazy"):
-        x, y = np.random.default_rng().standard_normal(N).astype(np.float32), np.zeros(N, np.float32)
+        x, y = np.random.default_rng().standard_normal(2 * N).astype(np.float32), np.zeros(2 * N, np.float32)
         simulate(text, (1,), [x, y], order=order)
         np.testing.assert_array_equal(x, y)
-    waiting = "  ttng.wait_barrier %f, %none : !ttg.memdesc<1xi64, #s, #smem, mutable>\n"
-    assert waiting in text
-    with pytest.raises((Race, UninitializedRead, UserError)):
-        simulate(text.replace(waiting, ""), (1,), [x, y], order="lazy")
-    with pytest.raises(Deadlock):
-        simulate(text.replace("init_barrier %full, 128", "init_barrier %full, 256"), (1,), [x, y])
+        for broken, replacement, finding in (
+            # The first copy is behind the barrier that is waited for twice, the second one is not.
+            ("%f = ttg.memdesc_index %full[%i]", "%f = ttg.memdesc_index %full[%zero]", ReadBeforeCompletion),
+            ("init_barrier %b, 128", "init_barrier %b, 256", Deadlock),
+            ("init_barrier %b, 128", "init_barrier %b, 64", BarrierMisuse),
+        ):
+            assert broken in text
+            with pytest.raises((finding, UninitializedRead)):
+                simulate(text.replace(broken, replacement), (1,), [x, y], order=order)
 
 
 def descriptor(name: str, shape: str) -> str:

@@ -701,12 +701,13 @@ def _fence(run: Execution, operation: Operation) -> None:
 def _copy(run: Execution, operation: Operation) -> Steps:
     yield None
     source, target, mask, other = operation.segments()
-    program, queue = run.program, run.actor.copies
+    program = run.program
     view, addresses = run.get(target[0]), np.asarray(run.get(source[0]))
     chosen = np.broadcast_to(run.get(mask[0]), addresses.shape) if mask else None
     fill = view.element.encode(run.get(other[0])) if other else 0
-    access = program.new_access(run.actor, operation, queue, queue.issued + 1)
+    access = program.new_access(run.actor, operation, run.actor.copies)
     program.write(view, access, generic=True)
+    program.loads.append(access)
     view.spoil()
 
     def effect() -> None:
@@ -719,13 +720,14 @@ def _copy(run: Execution, operation: Operation) -> Steps:
 
 @_effect("ttg.async_commit_group")
 def _commit(run: Execution, operation: Operation) -> None:
-    run.actor.copies.issued += 1
+    run.actor.groups.append(run.actor.copies.issued)
 
 
 @_effect("ttg.async_wait")
 def _wait_copies(run: Execution, operation: Operation) -> Steps:
     yield None
-    run.program.drain(run.actor, run.actor.copies, operation.attributes["num"])
+    groups, left = run.actor.groups, operation.attributes["num"]
+    run.program.drain(run.actor, run.actor.copies, groups[-1 - left] if len(groups) > left else 0)
 
 
 @_effect("ttng.async_copy_mbarrier_arrive")
@@ -733,15 +735,11 @@ def _arrive_after_copies(run: Execution, operation: Operation) -> Steps:
     yield None
     barrier, program, actor = run.barrier(operation.operands[0]), run.program, run.actor
     barrier.check_valid(operation, actor)
-    queue = actor.copies
-    clock = program.release(actor)
-    clock[queue.tid] = queue.issued + 1
     if not operation.attributes.get("noIncrement"):
         barrier.pending += 32 * actor.num_warps
-    # It counts as the end of a group of its own, which an actor need not wait for.
-    access = program.new_access(actor, operation, queue, queue.issued + 1)
-    queue.issued += 1
-    actor.clock[queue.tid] = max(actor.clock[queue.tid], 0)
+    clock = program.release(actor)
+    access = program.new_access(actor, operation, actor.copies)
+    clock[access.tid] = access.epoch
     access.effect = lambda: barrier.arrive(str(access), operation, 32 * actor.num_warps, clock)
 
 
@@ -875,9 +873,9 @@ def _scatter_rows(run: Execution, operation: Operation) -> Steps:
 def _wait_stores(run: Execution, operation: Operation) -> Steps:
     yield None
     left = operation.attributes["pendings"]
-    run.program.drain(run.actor, run.actor.stores, left)
+    run.program.drain(run.actor, run.actor.stores, run.actor.stores.issued - left)
     if not operation.attributes.get("read_only"):
-        run.program.drain(run.actor, run.actor.written, left)
+        run.program.drain(run.actor, run.actor.written, run.actor.written.issued - left)
 
 
 # Products.
@@ -912,7 +910,7 @@ def _warp_group_dot(run: Execution, operation: Operation) -> Steps:
     access.effect = effect
     if operation.attributes.get("isAsync"):
         return Pending(access)
-    program.drain(actor, actor.products, 0)
+    program.drain(actor, actor.products, actor.products.issued)
     return access.result
 
 
@@ -920,7 +918,7 @@ def _warp_group_dot(run: Execution, operation: Operation) -> Steps:
 def _wait_products(run: Execution, operation: Operation) -> Steps:
     yield None
     program, actor = run.program, run.actor
-    program.drain(actor, actor.products, operation.attributes["pendings"])
+    program.drain(actor, actor.products, actor.products.issued - operation.attributes["pendings"])
     results = []
     for operand in operation.operands:
         value = run.raw(operand)

@@ -93,7 +93,8 @@ class Actor:
         steps: The rest of its execution.
         waiting: What it waits for; None while it can run.
         operation: What it executes.
-        copies: Its copies to shared memory by threads, in groups.
+        copies: Its copies to shared memory by threads.
+        groups: The last epoch of each group of them that was closed.
         products: Its asynchronous products.
         stores: Its descriptor stores, until they have read shared memory.
         written: The same, until they have written.
@@ -109,6 +110,7 @@ class Actor:
     products: Queue
     stores: Queue
     written: Queue
+    groups: list[int] = field(default_factory=list)
     steps: Steps | None = None
     waiting: Waiting | None = None
     operation: Operation | None = None
@@ -352,21 +354,20 @@ class Program:
 
     # Asynchronous operations.
 
-    def new_access(self, actor: Actor, operation: Operation, queue: Queue | None = None, epoch: int = 0) -> Access:
-        """Return a synchronous access, or one that ends when ``queue`` comes to it, by default behind all others."""
+    def new_access(self, actor: Actor, operation: Operation, queue: Queue | None = None) -> Access:
+        """Return a synchronous access, or one that ends behind all that are in ``queue``."""
         access = Access(len(self.accesses), operation, actor, actor.tid, int(actor.clock[actor.tid]))
         self.accesses.append(access)
         if queue is not None:
-            if not epoch:
-                epoch = queue.issued = queue.issued + 1
-            access.tid, access.epoch = queue.tid, epoch
+            queue.issued += 1
+            access.tid, access.epoch = queue.tid, queue.issued
             queue.pending.append(access)
             self.in_flight.append(_Next(queue))
         return access
 
-    def drain(self, actor: Actor, queue: Queue, left: int) -> None:
-        """Complete a queue but for its last ``left`` epochs, and let the actor know."""
-        reached = max(queue.issued - left, int(actor.clock[queue.tid]))
+    def drain(self, actor: Actor, queue: Queue, epoch: int) -> None:
+        """Complete a queue up to an epoch, and let the actor know."""
+        reached = max(epoch, int(actor.clock[queue.tid]))
         while queue.pending and queue.pending[0].epoch <= reached:
             queue.pending.pop(0).complete()
         actor.clock[queue.tid] = reached
@@ -500,11 +501,9 @@ class Program:
         Raises:
             Leak: It left asynchronous operations behind.
         """
-        for queue in (actor.copies, actor.products, actor.stores):
-            late = [access for access in queue.pending if access.epoch > actor.clock[queue.tid]]
-            done = queue.issued > actor.clock[queue.tid]
-            if late or done:
-                left = late or [a for a in self.accesses if a.tid == queue.tid and a.epoch > actor.clock[queue.tid]]
+        for queue in (actor.products, actor.stores):
+            if queue.issued > actor.clock[queue.tid]:
+                left = [a for a in self.accesses if a.tid == queue.tid and a.epoch > actor.clock[queue.tid]]
                 raise Leak(
                     f"{actor} ends before its asynchronous operations were waited for",
                     where=left[0].operation,
@@ -525,7 +524,7 @@ class Program:
                 raise Leak(
                     "the kernel ends before a copy was waited for",
                     where=load.operation,
-                    found=f"{load}, at {load.barrier}",
+                    found=f"{load}, at {load.barrier}" if load.barrier else str(load),
                     hint=load.remedy,
                 )
         for barrier in self.barriers.values():
