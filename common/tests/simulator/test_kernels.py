@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import triton
+import triton.language as tl
 
+from tritonext.offline import Specialization, parse_signature
 from tritonext.testing import kernels
 from tritonext.testing.simulator import load, simulate
 
@@ -30,3 +33,26 @@ def test_persistent_gemm(order):
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=2**-11, atol=1e-3)
     assert report.operations["ttng.async_tma_copy_local_to_global"] == 18
     assert report.kernel == "gemm_persistent"
+
+
+@triton.jit(noinline=True)
+def squared(x, y, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tile = tl.load(x + at[:, None] * SIZE + at[None, :])
+    tl.store(y + at, tl.sum(tl.dot(tile, tile), 0))
+
+
+@triton.jit
+def squared_twice(x, y, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tile = tl.load(x + at[:, None] * SIZE + at[None, :])
+    squared(x, y, SIZE)
+    tl.store(y + SIZE + at, tl.sum(tl.dot(tile, tile), 1))
+
+
+def test_function_with_shared_memory():
+    kernel = Specialization(squared_twice, parse_signature("x=*fp16:16, y=*fp32:16"), {"SIZE": 64})
+    x, y = np.random.default_rng().standard_normal((64, 64)).astype(np.float16), np.zeros((2, 64), np.float32)
+    simulate(kernel.compile("cuda:90"), (1,), [x, y], order="lazy")
+    square = x.astype(np.float64) @ x.astype(np.float64)
+    np.testing.assert_allclose(y, [square.sum(0), square.sum(1)], rtol=1e-4, atol=1e-3)

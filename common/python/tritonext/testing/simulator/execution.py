@@ -23,10 +23,12 @@ from .machine import Access, Actor, Barrier, Program, Steps, Waiting
 from .memory import GlobalMemory, MemoryView, TensorDescriptor, dense_strides
 from .module import Block, Operation, Region, Value
 
-__all__ = ["Execution", "Frame", "Kernel", "Pending"]
+__all__ = ["Execution", "Kernel", "Pending"]
 
 EFFECTS: dict[str, Callable[..., Any]] = {}
 
+# What they are given is for captured values, which are read before anything else, and for the function that is called.
+_OWN_USE = ("ttg.warp_specialize", "tt.call")
 _TERMINATORS = (
     "scf.yield",
     "scf.condition",
@@ -91,34 +93,30 @@ class Kernel:
         self.shared_bytes = max(self.shared_bytes, self.module.attributes.get("ttg.shared", 0))
 
 
-class Frame:
-    """Values of one call of a function."""
-
-    def __init__(self) -> None:
-        self.values: dict[Value, Any] = {}
-
-
 class Execution:
-    """One actor that runs code.
+    """One actor in one call of a function.
 
     Attributes:
         descriptors: Descriptors that the program made, by the address they lie at.
+        base: Where the shared memory of the function starts.
+        values: What each value is.
     """
 
     def __init__(
-        self, kernel: Kernel, program: Program, actor: Actor, frame: Frame, descriptors: dict[int, Any]
+        self, kernel: Kernel, program: Program, actor: Actor, descriptors: dict[int, Any], base: int = 0
     ) -> None:
         self.kernel = kernel
         self.program = program
         self.actor = actor
-        self.frame = frame
         self.descriptors = descriptors
+        self.base = base
+        self.values: dict[Value, Any] = {}
 
     # Values.
 
     def raw(self, value: Value) -> Any:
         """Return what a value is, maybe an accumulator that is still computed."""
-        return self.frame.values[value]
+        return self.values[value]
 
     def get(self, value: Value) -> Any:
         """Return what a value is.
@@ -126,7 +124,7 @@ class Execution:
         Raises:
             ReadBeforeCompletion: It is an accumulator that no wait has returned yet.
         """
-        found = self.frame.values[value]
+        found = self.values[value]
         if isinstance(found, Pending):
             raise ReadBeforeCompletion(
                 "the accumulator of a product is used before the product was waited for",
@@ -167,7 +165,7 @@ class Execution:
             for operation in block.operations:
                 self.actor.operation = operation
                 name = operation.name
-                if "allocation.size" in operation.attributes and name != "ttg.warp_specialize":
+                if "allocation.size" in operation.attributes and name not in _OWN_USE:
                     yield None
                     self._use_scratch(operation)
                 if name == "arith.select" and operation.operands[0].type.kind == "scalar":
@@ -196,11 +194,8 @@ class Execution:
 
     def _use_scratch(self, operation: Operation) -> None:
         """Write the shared memory through which an operation moves elements between threads."""
-        size = operation.attributes["allocation.size"]
-        byte = element("i8")
-        view = MemoryView(
-            self.program.memory, "scratch memory", operation.attributes["allocation.offset"], (size,), (1,), byte
-        )
+        size, offset = operation.attributes["allocation.size"], self.base + operation.attributes["allocation.offset"]
+        view = MemoryView(self.program.memory, "scratch memory", offset, (size,), (1,), element("i8"))
         self.program.write(view, self.program.new_access(self.actor, operation), generic=True)
         view.of(view.memory.filled)[...] = False
 
@@ -209,7 +204,7 @@ class Execution:
         return UnsupportedOperation("the simulator does not know an operation", where=operation, found=operation.name)
 
     def _bind(self, block: Block, arguments: list[Any]) -> None:
-        self.frame.values.update(zip(block.arguments, arguments, strict=True))
+        self.values.update(zip(block.arguments, arguments, strict=True))
 
     def _branch(self, operation: Operation, labels: dict[str, Block]) -> tuple[Block, list[Any]]:
         if operation.name == "cf.br":
@@ -224,9 +219,9 @@ class Execution:
         """Keep what an operation gave."""
         results = operation.results
         if len(results) == 1 and not isinstance(result, list):
-            self.frame.values[results[0]] = result
+            self.values[results[0]] = result
         elif results:
-            self.frame.values.update(zip(results, result, strict=True))
+            self.values.update(zip(results, result, strict=True))
 
     def combine(self, region: Region, arguments: list[np.ndarray]) -> list[np.ndarray]:
         """Run a region of operations without side effects, on whole arrays in place of its scalars."""
@@ -301,7 +296,8 @@ def _if(run: Execution, operation: Operation) -> Steps:
 @_effect("tt.call")
 def _call(run: Execution, operation: Operation) -> Steps:
     arguments = [run.raw(operand) for operand in operation.operands]
-    inner = Execution(run.kernel, run.program, run.actor, Frame(), run.descriptors)
+    base = run.base + operation.attributes.get("allocation.offset", 0)
+    inner = Execution(run.kernel, run.program, run.actor, run.descriptors, base)
     return (yield from inner.function(operation.attributes["callee"], arguments))
 
 
@@ -315,7 +311,7 @@ def _warp_specialize(run: Execution, operation: Operation) -> Steps:
     warps = operation.attributes["partitionNumWarps"]
     for number, (region, num_warps) in enumerate(zip(partitions.regions, warps, strict=True)):
         actor = program.new_actor(f"partition {number}", num_warps, parent)
-        child = Execution(run.kernel, program, actor, Frame(), run.descriptors)
+        child = Execution(run.kernel, program, actor, run.descriptors, run.base)
         children.append(actor)
         program.scheduler.start(actor, child.region(region, captured))
     parent.clock[parent.tid] += 1
@@ -606,7 +602,7 @@ def _allocate(run: Execution, operation: Operation) -> Steps:
     view = MemoryView(
         run.program.memory,
         f"%{operation.results[0].name}",
-        run.kernel.offsets[operation],
+        run.base + run.kernel.offsets[operation],
         of.shape,
         dense_strides(of.shape, of.element.bytes),
         of.element,

@@ -17,7 +17,7 @@ from tritonext.errors import UserError
 from tritonext.testing.findings import OutOfRange
 
 from .elements import Element
-from .execution import Execution, Frame, Kernel
+from .execution import Execution, Kernel
 from .machine import Program, Scheduler
 from .memory import GlobalMemory, TensorDescriptor
 from .module import Operation, Value, parse
@@ -129,7 +129,7 @@ def run(
         place = next(waiting, None)
         if place is not None:
             program = Program(scheduler, place[::-1], kernel.shared_bytes, kernel.num_warps)
-            execution = Execution(kernel, program, program.root, Frame(), {})
+            execution = Execution(kernel, program, program.root, {})
             scheduler.start(program.root, execution.function(name, values))
 
     scheduler = Scheduler(str(seed), order, limit, start)
