@@ -174,8 +174,9 @@ def test_conversions():
     result = np.zeros(N, np.int8)
     simulate(elementwise("%r = arith.trunci %a : T to TO", "i32", "i8", 1), (1,), [a := integers(32), result])
     np.testing.assert_array_equal(result, a.astype(np.int8))
-    simulate(elementwise("%r = arith.fptosi %a : T to TO", "f32", "i8", 1), (1,), [np.trunc(x / 20), result])
-    np.testing.assert_array_equal(result[3:], np.trunc(x / 20)[3:].astype(np.int8))
+    whole = np.arange(-128, 128, 2, dtype=np.float32) + np.float32(1)
+    simulate(elementwise("%r = arith.fptosi %a : T to TO", "f32", "i8", 1), (1,), [whole, result])
+    np.testing.assert_array_equal(result, whole.astype(np.int8))
 
 
 def test_scan_and_reduce():

@@ -183,7 +183,9 @@ def _to_integer(operation: Operation, x: np.ndarray) -> np.ndarray:
     to = result_element(operation)
     info = np.iinfo(to.computed if operation.name == "arith.fptosi" else to.unsigned)
     whole = np.nan_to_num(np.trunc(np.asarray(x, np.float64)))
-    return np.clip(whole, float(info.min), np.nextafter(float(info.max), 0)).astype(info.dtype).view(to.computed)
+    # The largest integer of 64 bits is no float; the next smaller one is.
+    largest = float(info.max) if info.bits < 64 else np.nextafter(float(info.max), 0)
+    return np.clip(whole, float(info.min), largest).astype(info.dtype).view(to.computed)
 
 
 @_operation("arith.bitcast", "tt.bitcast")
