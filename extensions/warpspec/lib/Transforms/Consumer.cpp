@@ -1,6 +1,5 @@
 //===- Consumer.cpp - The task that empties the ring ----------------------===//
 
-#include "tritonext_warpspec/Transforms/Passes.h"
 #include "tritonext_warpspec/Transforms/Tasks.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -26,6 +25,13 @@ public:
   }
 
 private:
+  /// Whether a loop has loads of its own, beside those of the ring.
+  static bool hasLoads(scf::ForOp loop) {
+    return llvm::any_of(loop.getBody()->without_terminator(), [](Operation &op) {
+      return isa<mlir::triton::LoadOp, mlir::triton::DescriptorLoadLikeOpInterface>(op);
+    });
+  }
+
   RingState rewriteLoop(scf::ForOp loop, unsigned depth, RingState state) {
     rewriter.setInsertionPoint(loop);
     auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
@@ -35,11 +41,13 @@ private:
         loop.replaceWithAdditionalYields(rewriter, {state.slot, state.phase},
                                          /*replaceInitOperandUsesInLoop=*/false, keep);
     auto built = cast<scf::ForOp>(replaced->getOperation());
-    built->setAttr("tt.num_stages", rewriter.getI32IntegerAttr(0));
     built->removeAttr("tt.flatten");
     auto arguments = built.getRegionIterArgs().take_back(2);
     RingState inside = {arguments[0], arguments[1]};
     bool isInnermost = depth + 1 == plan.path.size();
+    // The stock pipeliner may let the stores of a tile go on behind it, and nothing else.
+    if (isInnermost || hasLoads(built))
+      built->setAttr("tt.num_stages", rewriter.getI32IntegerAttr(0));
     inside = isInnermost ? multiply(built, inside) : rewrite(depth + 1, inside);
     setPosition(built.getBody()->getTerminator(), inside);
     auto results = built.getResults().take_back(2);
@@ -96,9 +104,7 @@ private:
     Value before = arith::SelectOp::create(rewriter, loc, isFirst,
                                            constant(loc, int32_t(ring.slots) - 1), lower);
     Value empty = viewOf(rewriter, loc, ring.empty, before, /*isMutable=*/true);
-    auto arrive =
-        ttng::ArriveBarrierOp::create(rewriter, loc, empty, plan.consumerWarps, condition);
-    arrive->setAttr(perWarpName, rewriter.getUnitAttr());
+    ttng::ArriveBarrierOp::create(rewriter, loc, empty, 1, condition);
   }
 
   /// Waits until at most `pending` products are unfinished, and returns the sums behind that.
@@ -112,9 +118,7 @@ private:
     Location loc = loop.getLoc();
     rewriter.setInsertionPoint(plan.loads.front().load);
     Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
-    auto wait =
-        ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
-    wait->setAttr(perWarpName, rewriter.getUnitAttr());
+    ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
     for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
       ttg::LocalAllocOp buffer = load.buffer;
       Value tile =

@@ -380,10 +380,14 @@ private:
 
   OtherBytes otherBytes() const {
     OtherBytes bytes;
+    llvm::SmallDenseSet<Type> staged;
     Operation *tasks = plan.path.front();
     plan.loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
       auto isRing = [&](const RingLoad &ring) { return ring.load == op || ring.buffer == op; };
-      if (llvm::any_of(plan.loads, isRing))
+      auto isStore = [](Operation *user) { return isa<tt::DescriptorStoreLikeOpInterface>(user); };
+      // Stock stages what TMA stores in the layout that it has.
+      bool isStaged = isa<ttg::ConvertLayoutOp>(op) && llvm::all_of(op->getUsers(), isStore);
+      if (isStaged || llvm::any_of(plan.loads, isRing))
         return;
       // What is staged or exchanged is over before the next of its kind.
       int64_t &passing = tasks->isAncestor(op) ? bytes.inside : bytes.behind;
@@ -391,10 +395,14 @@ private:
         bytes.lasting += bytesOf(alloc.getType());
       else if (isa<tt::DescriptorLoadLikeOpInterface>(op))
         passing = std::max(passing, bytesOf(cast<ShapedType>(op->getResult(0).getType())));
-      else if (auto store = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op))
-        passing = std::max(passing, bytesOf(store.getSrc().getType()));
-      else
+      else if (auto store = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op); !store)
         passing = std::max<int64_t>(passing, tt::defaultAllocationAnalysisScratchSizeFn(op));
+      else if (tasks->isAncestor(op))
+        // Stores that go on behind their tile have a buffer for each type.
+        bytes.lasting +=
+            staged.insert(store.getSrc().getType()).second ? bytesOf(store.getSrc().getType()) : 0;
+      else
+        passing = std::max(passing, bytesOf(store.getSrc().getType()));
     });
     return bytes;
   }

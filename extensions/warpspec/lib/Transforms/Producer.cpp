@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tritonext_warpspec/Transforms/Passes.h"
 #include "tritonext_warpspec/Transforms/Tasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -158,8 +157,7 @@ private:
     Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
     Value before = arith::XOrIOp::create(builder, loc, state.phase, one);
     Value empty = viewOf(builder, loc, ring.empty, state.slot, /*isMutable=*/true);
-    auto wait = ttng::WaitBarrierOp::create(builder, loc, empty, before);
-    wait->setAttr(perWarpName, builder.getUnitAttr());
+    ttng::WaitBarrierOp::create(builder, loc, empty, before);
     Value full = viewOf(builder, loc, ring.full, state.slot, /*isMutable=*/true);
     Value always = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
     ttng::BarrierExpectOp::create(builder, loc, full, plan.slotBytes(), always);

@@ -15,7 +15,8 @@ Value constant(OpBuilder &builder, Location loc, int32_t value) {
   return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
 }
 
-Value createBarriers(OpBuilder &builder, Location loc, unsigned number, unsigned count) {
+/// Creates barriers whose phases take one arrival.
+Value createBarriers(OpBuilder &builder, Location loc, unsigned number) {
   MLIRContext *context = builder.getContext();
   auto layout = ttg::SwizzledSharedEncodingAttr::get(
       context, 1, 1, 1, {0}, ttg::CGAEncodingAttr::get1CTALayout(context, 1));
@@ -26,7 +27,7 @@ Value createBarriers(OpBuilder &builder, Location loc, unsigned number, unsigned
   for (unsigned i = 0; i != number; ++i)
     ttng::InitBarrierOp::create(
         builder, loc, viewOf(builder, loc, barriers, constant(builder, loc, int32_t(i)), true),
-        count);
+        /*count=*/1);
   return barriers;
 }
 
@@ -51,8 +52,8 @@ Ring Ring::create(OpBuilder &builder, Location loc, Plan &plan) {
                                       tile.getMemorySpace(), /*mutableMemory=*/true);
     ring.tiles.push_back(ttg::LocalAllocOp::create(builder, buffer.getLoc(), type));
   }
-  ring.full = createBarriers(builder, loc, plan.slots, 1);
-  ring.empty = createBarriers(builder, loc, plan.slots, plan.consumerWarps);
+  ring.full = createBarriers(builder, loc, plan.slots);
+  ring.empty = createBarriers(builder, loc, plan.slots);
   // What made descriptors before may have used the same memory. Otherwise the stock passes that
   // order accesses put these two into the loops, in front of the first access there.
   ttng::FenceAsyncSharedOp::create(builder, loc, /*bCluster=*/false);

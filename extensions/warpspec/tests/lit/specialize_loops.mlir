@@ -9,21 +9,20 @@
 // CHECK: %[[FULL:.+]] = ttg.local_alloc : () -> !ttg.memdesc<3x1xi64,
 // CHECK-COUNT-3: ttng.init_barrier %{{.+}}, 1 :
 // CHECK: %[[EMPTY:.+]] = ttg.local_alloc : () -> !ttg.memdesc<3x1xi64,
-// CHECK-COUNT-3: ttng.init_barrier %{{.+}}, 4 :
+// CHECK-COUNT-3: ttng.init_barrier %{{.+}}, 1 :
 // CHECK: ttng.fence_async_shared
 // CHECK-NEXT: ttg.barrier local
 // CHECK: %[[SUM:.+]] = ttg.warp_specialize(
-// CHECK-SAME: requestedRegisters = array<i32: 40>
 // CHECK: default
 // CHECK: scf.for {{.+}} iter_args(%{{.+}} = %{{.+}}, %[[SLOT:.+]] = %{{.+}}, %[[PHASE:.+]] = %{{.+}}) -> (tensor<64x64xf32, #mma>, i32, i32)
 // CHECK: %[[VIEW:.+]] = ttg.memdesc_index %[[FULL]][%[[SLOT]]]
-// CHECK: ttng.wait_barrier %[[VIEW]], %[[PHASE]] {warpspec.per_warp}
+// CHECK: ttng.wait_barrier %[[VIEW]], %[[PHASE]]
 // CHECK: ttng.warp_group_dot {{.+}} isAsync = true
 // CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 1 : i32, warpGroupLocal}
 // CHECK: %[[LATER:.+]] = arith.cmpi ne
 // CHECK: %[[BEFORE:.+]] = arith.select
 // CHECK: %[[GIVEN:.+]] = ttg.memdesc_index %[[EMPTY]][%[[BEFORE]]]
-// CHECK: ttng.arrive_barrier %[[GIVEN]], 4, %[[LATER]] {warpspec.per_warp}
+// CHECK: ttng.arrive_barrier %[[GIVEN]], 1, %[[LATER]]
 // CHECK: } {tt.num_stages = 0 : i32}
 // CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 0 : i32, warpGroupLocal}
 // CHECK: ttng.arrive_barrier

@@ -96,12 +96,21 @@ def test_consumers_keep_a_product_in_flight(kernel, num_warps, columns):
     consumer = loop_of(compiled.asm["ptx"], "wgmma.mma_async")
     assert re.findall(r"wgmma.wait_group.sync.aligned (\d)", consumer) == ["1"]
     assert consumer.count("mbarrier.try_wait") == consumer.count("mbarrier.arrive") == 1
-    # Neither warp groups nor warps wait for each other, and nothing but a copy is between proxies.
-    assert not re.search(r"bar\.(sync|warp)|barrier\.sync|fence\.proxy", consumer)
+    assert "fence.proxy" not in consumer
     producer = loop_of(compiled.asm["ptx"], "cp.async.bulk.tensor.2d.shared")
     assert producer.count("mbarrier.arrive.expect_tx") == producer.count("mbarrier.try_wait") == 1
     assert not re.search(r"bar\.sync|fence\.proxy", producer)
+    if kernel != "one_tile":
+        # The store of a tile reads shared memory still when the next tile starts.
+        assert "cp.async.bulk.wait_group.read" in compiled.asm["ptx"]
+
+
+def test_registers_move_to_consumers():
+    compiled, _ = build(one_tile, POINTERS, 4, BM=128, BN=128, BK=64)
+    # Two blocks run on an SM, each with 256 threads that start with 128 registers; 128 of a consumer's are sums.
+    assert ".maxnreg 128" in compiled.asm["ptx"]
     assert re.search(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32 \t40;", compiled.asm["ptx"])
+    assert inspect_code.stats(compiled).spills == 0
 
 
 def test_loop_that_is_left_alone_compiles_as_if_not_annotated():

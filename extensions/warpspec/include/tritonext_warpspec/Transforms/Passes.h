@@ -2,7 +2,6 @@
 #define TRITONEXT_WARPSPEC_TRANSFORMS_PASSES_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -13,10 +12,6 @@ namespace tritonext::warpspec {
 
 #define GEN_PASS_DECL
 #include "tritonext_warpspec/Transforms/Passes.h.inc"
-
-/// Marks a wait or an arrival at a barrier of a ring that each warp of the task does for itself; an
-/// arrival counts one for each.
-constexpr llvm::StringLiteral perWarpName = "warpspec.per_warp";
 
 } // namespace tritonext::warpspec
 

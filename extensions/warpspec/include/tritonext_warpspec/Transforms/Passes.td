@@ -48,23 +48,4 @@ def AuditBarriersPass : Pass<"warpspec-audit-barriers", "mlir::ModuleOp"> {
   }];
 }
 
-def LowerRingBarriersPass : Pass<"warpspec-lower-ring-barriers", "mlir::ModuleOp"> {
-  let summary = "Let each warp wait for and arrive at the barriers of a ring by itself";
-
-  let description = [{
-    Stock code generation orders every access to a barrier like one to other
-    shared memory: all warps of the task meet before it, and a proxy fence
-    follows. A ring needs neither. Each thread that waits sees what the copy
-    wrote, and each warp may arrive when its own products have ended, so the
-    warp groups of the consumers run apart.
-
-    The pass lowers what `warpspec-specialize-loops` marked before the stock
-    passes that insert barriers and fences see it.
-  }];
-
-  let dependentDialects = [
-    "mlir::LLVM::LLVMDialect",
-  ];
-}
-
 #endif // TRITONEXT_WARPSPEC_TRANSFORMS_PASSES

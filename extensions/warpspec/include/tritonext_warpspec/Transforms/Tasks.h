@@ -15,9 +15,9 @@ struct RingState {
 /// A ring of slots in shared memory, each with room for the tiles of one iteration, and its
 /// barriers.
 ///
-/// `full` counts one arrival, which expects the bytes of a slot; `empty` one for each consumer
-/// warp. The producer waits for the phase before the one that it fills: that one counts as complete
-/// on a fresh barrier, so the first round needs no condition.
+/// The producer arrives at `full`, where it expects the bytes of a slot, and the consumers at
+/// `empty`. The producer waits for the phase before the one that it fills: that one counts as
+/// complete on a fresh barrier, so the first round needs no condition.
 struct Ring {
   llvm::SmallVector<mlir::Value> tiles;
   mlir::Value full, empty;
