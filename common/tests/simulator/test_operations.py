@@ -12,6 +12,7 @@ from tritonext.testing.simulator import (
     AssertionFailure,
     BarrierMisuse,
     Deadlock,
+    MissingFence,
     OutOfRange,
     ReadBeforeCompletion,
     UninitializedRead,
@@ -393,3 +394,7 @@ def test_descriptors():
         simulate(text, (1,), [x, y], order=order)
         np.testing.assert_array_equal(x, expected_x)
         np.testing.assert_array_equal(y, expected_y)
+    unfenced = re.sub(r"ttng\.fence.*\n", "", text)
+    simulate(unfenced, (1,), [x, y], fences=False)
+    with pytest.raises(MissingFence):
+        simulate(unfenced, (1,), [x, y])

@@ -52,6 +52,7 @@ def simulate(
     seed: int = 0,
     order: str = "random",
     limit: int = 10_000_000,
+    fences: bool = True,
 ) -> Report:
     """Run a module of TTGIR on the CPU, and write what it stores into the arrays it is given.
 
@@ -67,13 +68,15 @@ def simulate(
         seed: Of all choices.
         order: When asynchronous work ends: at a ``random`` moment, as soon (``eager``) or as late (``lazy``) as it can.
         limit: Number of steps after which a run counts as one without an end.
+        fences: Whether missing fences are an error. Stock compilation inserts them at the end of the ``ttgir`` stage;
+            modules from the middle of it have none.
 
     Raises:
         Finding: The module does something wrong; its classes say what.
         UnsupportedOperation: The module has an operation or a type that is not simulated.
         UserError: The text is no valid module, or the arguments do not fit.
     """
-    return run(load(source), grid, arguments, seed, order, limit)
+    return run(load(source), grid, arguments, seed, order, limit, fences)
 
 
 def encode(values: Any, name: str) -> Any:

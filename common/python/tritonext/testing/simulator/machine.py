@@ -412,7 +412,7 @@ class Program:
                 else (ReadBeforeCompletion, f"{view} is read before the copy into it was waited for")
             )
             raise kind(message, where=operation, found=str(other), hint=other.remedy, details=[f"read by {access}"])
-        if fenced and (unfenced := view.of(memory.unfenced)).any():
+        if fenced and self.scheduler.fences and (unfenced := view.of(memory.unfenced)).any():
             raise MissingFence(
                 f"{view} is read through the async proxy behind a store without a fence",
                 where=operation,
@@ -543,13 +543,15 @@ class Scheduler:
         seed: Of all choices.
         order: When asynchronous work ends: at a ``random`` moment, as soon (``eager``) or as late (``lazy``) as it can.
         limit: Number of steps after which a run counts as one without an end.
+        fences: Whether missing fences are an error.
         ended: Called when a program has ended; may start another one.
     """
 
-    def __init__(self, seed: str, order: str, limit: int, ended: Callable[[], None]) -> None:
+    def __init__(self, seed: str, order: str, limit: int, fences: bool, ended: Callable[[], None]) -> None:
         self.random = random.Random(seed)
         self.order = order
         self.limit = limit
+        self.fences = fences
         self.ended = ended
         self.steps = 0
         self.switches = 0

@@ -98,6 +98,7 @@ def run(
     seed: int,
     order: str,
     limit: int,
+    fences: bool,
 ) -> Report:
     """Run all programs of a grid; :func:`tritonext.testing.simulator.simulate` says more."""
     if order not in ORDERS:
@@ -132,7 +133,7 @@ def run(
             execution = Execution(kernel, program, program.root, {})
             scheduler.start(program.root, execution.function(name, values))
 
-    scheduler = Scheduler(str(seed), order, limit, start)
+    scheduler = Scheduler(str(seed), order, limit, fences, start)
     memory.place = lambda: scheduler.current and scheduler.current.operation
     for _ in range(RESIDENT if together else 1):
         start()
