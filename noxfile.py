@@ -146,3 +146,11 @@ def tlx_fuzz(session: nox.Session) -> None:
     python = shared(session, "test")
     python("ci/build.py", "tlx", "--install")
     python("extensions/tlx/tests/fuzz/run.py", *session.posargs)
+
+
+@compiling_session(name="sparsity-fuzz")
+def sparsity_fuzz(session: nox.Session) -> None:
+    """Compare 300 random sparse products with float64 on a GPU; `-- --compile` only compiles them."""
+    python = shared(session, "test", *([] if "--compile" in session.posargs else ["gpu"]))
+    python("ci/build.py", "sparsity", "--install")
+    python("extensions/sparsity/tests/fuzz/run.py", *session.posargs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import ctypes
 import subprocess
 
@@ -49,15 +48,30 @@ TRANSPOSED = [
     ("shared", 64, 32, False),
     ("shared", 0, 0, False),
 ]
+
+
+def selectors(kind):
+    """How many selectors an instruction of wgmma has."""
+    return 1 if element(kind).bits == 8 else 2
+
+
+def sources(kind):
+    return SOURCES + (TRANSPOSED if element(kind).bits == 16 else [])
+
+
+# Every type from every source, and every type, N and selector from one source or another.
 WGMMA = [
-    (WgmmaSp(48, *types), number % (1 if element(types[0]).bits == 8 else 2), source)
+    (WgmmaSp(48, *types), selector, source)
     for types in WGMMA_TYPES
-    for number, source in enumerate(SOURCES + (TRANSPOSED if element(types[0]).bits == 16 else []))
+    for selector in range(selectors(types[0]))
+    for source in sources(types[0])
 ] + [
-    (WgmmaSp(n, *types), n // 8 % (1 if element(types[0]).bits == 8 else 2), SOURCES[0])
-    for types in [("f16", "f16", "f32"), ("f16", "f16", "f16"), ("e4m3", "e4m3", "f32"), ("s8", "s8", "s32")]
+    (WgmmaSp(n, *types), selector, sources(types[0])[(n // 8 + selector) % len(sources(types[0]))])
+    for types in WGMMA_TYPES
     for n in range(8, 257, 8)
-    if types[2] != "s32" or n % 16 == 0 or n in (8, 24)
+    # Integers have N of 8, 24 and multiples of 16.
+    if n != 48 and (types[2] != "s32" or n % 16 == 0 or n in (8, 24))
+    for selector in range(selectors(types[0]))
 ]
 
 
@@ -100,56 +114,20 @@ def device():
     return Device()
 
 
-def assemble(kernels: dict[str, str], tmp_path) -> dict[str, bytes]:
-    """Return cubins of kernels by name, made in parallel."""
+def assembled(kernel: str, tmp_path) -> bytes:
+    """Return the cubin of a kernel for this GPU."""
     major, minor = torch.cuda.get_device_capability()
     target = f"sm_{major}{minor}{'a' if major >= 9 else ''}"
-    ptxas = get_ptxas(10 * major + minor).path
-
-    def one(item):
-        name, kernel = item
-        source = tmp_path / f"{name}.ptx"
-        source.write_text(module([kernel], target))
-        done = subprocess.run(
-            [ptxas, "-arch", target, source, "-o", source.with_suffix(".cubin")],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return name, source.with_suffix(".cubin").read_bytes()
-
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        return dict(pool.map(one, kernels.items()))
+    source, cubin = tmp_path / "kernel.ptx", tmp_path / "kernel.cubin"
+    source.write_text(module([kernel], target))
+    command = [get_ptxas(10 * major + minor).path, "-arch", target, source, "-o", cubin]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return cubin.read_bytes()
 
 
 def name(instruction, *rest):
     return "_".join(str(v) for v in (*vars(instruction).values(), *rest))
-
-
-@pytest.fixture(scope="module")
-def mma_cubins(tmp_path_factory):
-    kernels = {name(i, s): mma_kernel("kernel", i, s) for i, s in MMA if supported(i)}
-    return assemble(kernels, tmp_path_factory.mktemp("mma"))
-
-
-@pytest.fixture(scope="module")
-def wgmma_cubins(tmp_path_factory):
-    if torch.cuda.get_device_capability()[0] != 9:
-        pytest.skip("wgmma needs a GPU of compute capability 9.0")
-    kernels = {
-        name(i, s, *source): wgmma_kernel(
-            "kernel",
-            i,
-            s,
-            a_in_registers=source[0] == "registers",
-            scale_d=source[1] != 64,
-            scale_a=-1 if i.acc != "s32" and source[2] == 64 else 1,
-            trans_a=source[0] == "shared" and not source[3],
-            trans_b=not source[3],
-        )
-        for i, s, source in WGMMA
-    }
-    return assemble(kernels, tmp_path_factory.mktemp("wgmma"))
 
 
 def supported(instruction):
@@ -166,7 +144,7 @@ NOTHING = np.zeros(1, np.uint32)
 
 
 @pytest.mark.parametrize(("instruction", "selector"), MMA, ids=lambda v: name(v) if isinstance(v, MmaSp) else str(v))
-def test_mma(device, mma_cubins, instruction, selector):
+def test_mma(device, tmp_path, instruction, selector):
     if not supported(instruction):
         pytest.skip("8-bit floats need a GPU of compute capability 8.9 or later")
     rng = np.random.default_rng()
@@ -178,7 +156,7 @@ def test_mma(device, mma_cubins, instruction, selector):
         instruction.fragment_d().pack(small_numbers(rng, kinds[2], (16, 8))),
         with_garbage(rng, meta, random_codes(rng, kinds[0], meta.shape)),
     ]
-    function = device.function(mma_cubins[name(instruction, selector)], "kernel", 0)
+    function = device.function(assembled(mma_kernel("kernel", instruction, selector), tmp_path), "kernel", 0)
     got = device.run(function, 32, 0, [*operands, NOTHING], (0, 0), instruction.fragment_d().registers)
     np.testing.assert_array_equal(got, mma_sp(instruction, *operands, selector))
 
@@ -186,8 +164,17 @@ def test_mma(device, mma_cubins, instruction, selector):
 @pytest.mark.parametrize(
     ("instruction", "selector", "source"), WGMMA, ids=lambda v: name(v) if isinstance(v, WgmmaSp) else str(v)
 )
-def test_wgmma(device, wgmma_cubins, instruction, selector, source):
+def test_wgmma(device, tmp_path, instruction, selector, source):
+    if torch.cuda.get_device_capability()[0] != 9:
+        pytest.skip("wgmma needs a GPU of compute capability 9.0")
     where, a_width, b_width, k_major = source
+    scale_a = -1 if instruction.acc != "s32" and b_width == 64 else 1
+    flags = {
+        "scale_d": a_width != 64,
+        "scale_a": scale_a,
+        "trans_a": where == "shared" and not k_major,
+        "trans_b": not k_major,
+    }
     rng = np.random.default_rng()
     kinds = tuple(map(element, (instruction.a, instruction.b, instruction.acc)))
     meta = instruction.fragment_meta(selector)
@@ -202,21 +189,10 @@ def test_wgmma(device, wgmma_cubins, instruction, selector, source):
         shared = more
     c = instruction.fragment_d().pack(small_numbers(rng, kinds[2], (64, instruction.n)))
     word = with_garbage(rng, meta, random_codes(rng, kinds[0], meta.shape))
-    function = device.function(wgmma_cubins[name(instruction, selector, *source)], "kernel", shared.size)
+    kernel = wgmma_kernel("kernel", instruction, selector, a_in_registers=where == "registers", **flags)
+    function = device.function(assembled(kernel, tmp_path), "kernel", shared.size)
     arrays = [NOTHING if where == "shared" else a, NOTHING, c, word, shared.view(np.uint32)]
     words = (a if where == "shared" else 0, b_word)
     got = device.run(function, 128, shared.size, arrays, words, instruction.fragment_d().registers)
-    expected = wgmma_sp(
-        instruction,
-        a,
-        b_word,
-        c,
-        word,
-        selector,
-        shared=shared,
-        scale_d=a_width != 64,
-        scale_a=-1 if instruction.acc != "s32" and b_width == 64 else 1,
-        trans_a=where == "shared" and not k_major,
-        trans_b=not k_major,
-    )
+    expected = wgmma_sp(instruction, a, b_word, c, word, selector, shared=shared, **flags)
     np.testing.assert_array_equal(got, expected)

@@ -316,6 +316,12 @@ def test_what_does_not_fit_is_refused():
         SparseWeight24.from_dense(random(32, 16))
 
 
+def test_a_backward_pass_is_refused():
+    w = SparseWeight24.from_dense(random(32, 64), prune="magnitude")
+    with pytest.raises(OperandError, match="a product with a sparse weight has no backward pass"):
+        sparse_linear(random(4, 64).requires_grad_(), w).sum().backward()
+
+
 def test_unsupported_gpu(monkeypatch):
     w = SparseWeight24.from_dense(random(32, 64), prune="magnitude")
     monkeypatch.setattr(advisor, "_target", lambda index: "cuda:75")

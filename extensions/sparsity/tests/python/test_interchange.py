@@ -117,6 +117,19 @@ def test_bitmask_is_what_compressed_tensors_makes(name, shape, full):
     np.testing.assert_array_equal(flat.values, matrix.values)
 
 
+# SHA-256 of the tensors that torchao 0.18.0 makes of matrices of 192 x 384 on an H200, with PyTorch 2.11.0.
+CUTLASS_SM90 = {
+    "float8_e4m3fn": "25c03a219ccd337d11fac57db116e0938f39de1c4f9cec7294724479efcf7b58",
+    "float8_e5m2": "3dd7857f558a80fd4f56bbb44195b5c2124b13325b0b732d72f6c0fdf87bf292",
+}
+
+
+@pytest.mark.parametrize("name", list(CUTLASS_SM90))
+def test_cutlass_of_sm90_is_what_torchao_makes(name):
+    values, meta = formats.to_cutlass_sm90(formats.compress(sparse_matrix(name, 192, 384, 5, full=True), name))
+    assert hashlib.sha256(values.tobytes() + meta.tobytes()).hexdigest() == CUTLASS_SM90[name]
+
+
 # SHA-256 of the blobs of torch._cslt_compress, one after the other, of PyTorch 2.11.0 with cuSPARSELt 0.8.0 on an H200,
 # for the matrices of `numbered`.
 CUSPARSELT_SM90 = {
