@@ -12,18 +12,6 @@ sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension spars
 
 
 @triton.jit
-def product(
-    v, m, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr = 8, OUT: tl.constexpr = None
-):
-    """C = expand24(values, meta) @ B of one tile."""
-    values = tl.load(v + tl.arange(0, M)[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
-    meta = tl.load(m + tl.arange(0, M)[:, None] * (K // GROUP) + tl.arange(0, K // GROUP)[None, :])
-    right = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
-    d = sparsity.sparse_dot(values, meta, right, out_dtype=OUT)
-    tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], d)
-
-
-@triton.jit
 def product_of_right(
     a, v, m, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr = 8, OUT: tl.constexpr = None
 ):
@@ -33,22 +21,6 @@ def product_of_right(
     meta = tl.load(m + tl.arange(0, N)[:, None] * (K // GROUP) + tl.arange(0, K // GROUP)[None, :])
     d = sparsity.dot_sparse(left, values, meta, out_dtype=OUT)
     tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], d)
-
-
-@triton.jit
-def gemm(v, m, b, c, ldv, ldm, ldb, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """One tile of C = expand24(values, meta) @ B, in a loop along K."""
-    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
-    vs = v + rows[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
-    ms = m + rows[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
-    bs = b + tl.arange(0, BK)[:, None] * ldb + columns[None, :]
-    acc = tl.zeros((BM, BN), tl.float32)
-    for _ in range(0, K, BK):
-        acc = sparsity.sparse_dot(tl.load(vs), tl.load(ms), tl.load(bs), acc)
-        vs += BK // 2
-        ms += BK // 8
-        bs += BK * ldb
-    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
 
 
 KINDS = {
@@ -74,9 +46,9 @@ def signature(kind: str, out: str) -> str:
 
 
 @pytest.mark.parametrize(("target", "kind"), CASES)
-def test_instruction_of_each_kind(compiled, target, kind):
+def test_instruction_of_each_kind(compiled, kernels, target, kind):
     dtype, out, arguments, instruction, count = (KINDS | FP8)[kind]
-    kernel = compiled(product, signature(dtype, out), target, M=32, N=32, **arguments)
+    kernel = compiled(kernels.product, signature(dtype, out), target, M=32, N=32, **arguments)
     ptx = kernel.asm["ptx"]
     found = re.findall(r"mma\.sp::ordered_metadata\.sync\.aligned\.(\S+) [^;]*, (\d);", ptx)
     assert [name for name, _ in found] == [instruction] * count
@@ -99,9 +71,9 @@ def test_instruction_of_each_kind(compiled, target, kind):
         ("cuda:120", "u8", "u8", "i32", "s32.u8.u8.s32"),
     ],
 )
-def test_types_mix(compiled, target, left, right, out, instruction):
+def test_types_mix(compiled, kernels, target, left, right, out, instruction):
     text = signature(left, out).replace(f"b=*{left}", f"b=*{right}")
-    kernel = compiled(product, text, target, M=32, N=32, K=64)
+    kernel = compiled(kernels.product, text, target, M=32, N=32, K=64)
     assert f"m16n8k64.row.col.{instruction}" in kernel.asm["ptx"]
     if out == "i32":
         types = "".join(f".{kind.upper()}" for kind in instruction.split(".")[1:3])
@@ -118,8 +90,8 @@ def test_sparse_operand_on_the_right(compiled, target):
 PIPELINED = "v=*fp16:16, m=*u8:16, b=*fp16:16, c=*fp32:16, ldv=i32:16, ldm=i32:16, ldb=i32:16, K=i32:16"
 
 
-def test_loop_of_warp_groups_copies_while_it_multiplies(compiled):
-    kernel = compiled(gemm, PIPELINED, "cuda:90", {"num_stages": 3}, BM=128, BN=128, BK=128)
+def test_loop_of_warp_groups_copies_while_it_multiplies(compiled, kernels):
+    kernel = compiled(kernels.gemm, PIPELINED, "cuda:90", {"num_stages": 3}, BM=128, BN=128, BK=128)
     ttgir = kernel.asm["ttgir"]
     loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
     assert "tt.load" not in loop
@@ -167,9 +139,9 @@ def test_loop_of_warp_groups_copies_by_descriptors(compiled):
 
 @pytest.mark.parametrize("columns", [64, 128, 256])
 @pytest.mark.parametrize("warps", [4, 8])
-def test_assembler_keeps_products_asynchronous(compiled, tmp_path, columns, warps):
+def test_assembler_keeps_products_asynchronous(compiled, kernels, tmp_path, columns, warps):
     options = {"num_warps": warps, "num_stages": 3}
-    ptx = compiled(gemm, PIPELINED, "cuda:90", options, BM=64 * warps // 4, BN=columns, BK=64).asm["ptx"]
+    ptx = compiled(kernels.gemm, PIPELINED, "cuda:90", options, BM=64 * warps // 4, BN=columns, BK=64).asm["ptx"]
     (tmp_path / "kernel.ptx").write_text(ptx)
     command = [get_ptxas(90).path, "-arch=sm_90a", "-v", "kernel.ptx", "-o", "kernel.cubin"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -178,25 +150,9 @@ def test_assembler_keeps_products_asynchronous(compiled, tmp_path, columns, warp
     assert " 0 bytes spill stores" in done.stderr
 
 
-@triton.jit
-def gemm_of_right(a, v, m, c, lda, ldv, ldm, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """One tile of C = A @ expand24(values, meta).T, in a loop along K."""
-    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
-    xs = a + rows[:, None] * lda + tl.arange(0, BK)[None, :]
-    vs = v + columns[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
-    ms = m + columns[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
-    acc = tl.zeros((BM, BN), tl.float32)
-    for _ in range(0, K, BK):
-        acc = sparsity.dot_sparse(tl.load(xs), tl.load(vs), tl.load(ms), acc)
-        xs += BK
-        vs += BK // 2
-        ms += BK // 8
-    tl.store(c + rows[:, None] * BN + columns[None, :], acc)
-
-
-def test_loop_with_sparse_operand_on_the_right_transposes_no_accumulator(compiled):
+def test_loop_with_sparse_operand_on_the_right_transposes_no_accumulator(compiled, kernels):
     text = "a=*fp16:16, v=*fp16:16, m=*u8:16, c=*fp32:16, lda=i32:16, ldv=i32:16, ldm=i32:16, K=i32:16"
-    ttgir = compiled(gemm_of_right, text, "cuda:90", {"num_stages": 3}, BM=128, BN=128, BK=64).asm["ttgir"]
+    ttgir = compiled(kernels.gemm_of_right, text, "cuda:90", {"num_stages": 3}, BM=128, BN=128, BK=64).asm["ttgir"]
     loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
     assert "isAsync" in loop
     assert not re.search(r"tt\.trans|ttg\.convert_layout|tt\.load", loop)
@@ -205,8 +161,8 @@ def test_loop_with_sparse_operand_on_the_right_transposes_no_accumulator(compile
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:120"])
-def test_loop_is_pipelined_and_converts_no_accumulator(compiled, target):
-    ttgir = compiled(gemm, PIPELINED, target, {"num_stages": 3}, BM=128, BN=128, BK=128).asm["ttgir"]
+def test_loop_is_pipelined_and_converts_no_accumulator(compiled, kernels, target):
+    ttgir = compiled(kernels.gemm, PIPELINED, target, {"num_stages": 3}, BM=128, BN=128, BK=128).asm["ttgir"]
     loop = ttgir[ttgir.index("scf.for") : ttgir.index("scf.yield")]
     # Values, metadata and b come by asynchronous copies of their own.
     assert loop.count("ttg.async_copy_global_to_local") == 3
@@ -239,17 +195,17 @@ HALF = signature("fp16", "fp32")
         (signature("fp8e4nv", "fp16"), "cuda:89", {"OUT": tl.float16}, r"by warps have another type.*found: fp16"),
     ],
 )
-def test_refusals(refused, text, target, arguments, message):
-    error = refused(product, text, target, **SHAPE | arguments)
+def test_refusals(refused, kernels, text, target, arguments, message):
+    error = refused(kernels.product, text, target, **SHAPE | arguments)
     assert re.search(message, error, re.DOTALL), error
     assert "sparsity.sparse_dot(values, meta, right" in error
 
 
-def test_refusal_of_clusters(compiled):
+def test_refusal_of_clusters(compiled, kernels):
     with pytest.raises(
         triton.CompilationError, match=r"belongs to one block(.|\n)*expected: num_ctas=1(.|\n)*found: 2"
     ):
-        compiled(product, HALF, "cuda:90", {"num_ctas": 2}, **SHAPE)
+        compiled(kernels.product, HALF, "cuda:90", {"num_ctas": 2}, **SHAPE)
 
 
 @triton.jit

@@ -298,54 +298,43 @@ def test_index_register_is_where_the_calculator_says():
         assert np.argwhere((fragment.rows == 2) & (fragment.columns == 31 // 4)).tolist() == [[50, nibble]]
 
 
+def product_of_first_two(instruction, values, b, c=None, selector=0, **options):
+    """Return the bits of values times B of which every group keeps its first two elements, or tf32 its first."""
+    d = mma_sp(
+        instruction,
+        instruction.fragment_a().pack(values),
+        instruction.fragment_b().pack(b),
+        np.zeros((32, 4), np.uint32) if c is None else instruction.fragment_d().pack(c),
+        np.full(32, 0x44444444, np.uint32),
+        selector,
+        **options,
+    )
+    return instruction.fragment_d().unpack(d)
+
+
 def test_elements_without_a_partner_are_not_read():
     """A dense product would make NaN of zeros by infinities."""
     instruction = MmaSp(32, "f16", "f16", "f32")
     b = np.full((32, 8), element("f16").encode(np.array(np.nan)), np.uint16)
     b[::4] = b[1::4] = element("f16").encode(np.array(1.0))
     values = element("f16").encode(np.ones((16, 16)))
-    d = mma_sp(
-        instruction,
-        instruction.fragment_a().pack(values),
-        instruction.fragment_b().pack(b),
-        np.zeros((32, 4), np.uint32),
-        np.full(32, 0x44444444, np.uint32),
-        0,
-    )
-    np.testing.assert_array_equal(instruction.fragment_d().unpack(d).view(np.float32), 16.0)
+    np.testing.assert_array_equal(product_of_first_two(instruction, values, b).view(np.float32), 16.0)
 
 
 def test_tf32_drops_low_bits():
     instruction = MmaSp(8, "tf32", "tf32", "f32")
     values = np.full((16, 4), 0x3F800000 | 0x1FFF, np.uint32)
     b = np.full((8, 8), 0x3F800000, np.uint32)
-    d = mma_sp(
-        instruction,
-        instruction.fragment_a().pack(values),
-        instruction.fragment_b().pack(b),
-        np.zeros((32, 4), np.uint32),
-        np.full(32, 0x44444444, np.uint32),
-        1,
-    )
-    np.testing.assert_array_equal(instruction.fragment_d().unpack(d).view(np.float32), 4.0)
+    np.testing.assert_array_equal(product_of_first_two(instruction, values, b, selector=1).view(np.float32), 4.0)
 
 
 @pytest.mark.parametrize("satfinite", [False, True])
 def test_integers_wrap_or_saturate(satfinite):
     instruction = MmaSp(32, "u8", "u8", "s32")
     c = np.full((16, 8), 0x7FFFFFFF, np.uint32)
-    ones = np.ones((16, 16), np.uint8)
-    d = mma_sp(
-        instruction,
-        instruction.fragment_a().pack(ones),
-        instruction.fragment_b().pack(np.ones((32, 8), np.uint8)),
-        instruction.fragment_d().pack(c),
-        np.full(32, 0x44444444, np.uint32),
-        1,
-        satfinite=satfinite,
-    )
-    expected = 0x7FFFFFFF if satfinite else 0x8000000F
-    np.testing.assert_array_equal(instruction.fragment_d().unpack(d), expected)
+    ones, b = np.ones((16, 16), np.uint8), np.ones((32, 8), np.uint8)
+    d = product_of_first_two(instruction, ones, b, c, selector=1, satfinite=satfinite)
+    np.testing.assert_array_equal(d, 0x7FFFFFFF if satfinite else 0x8000000F)
 
 
 def test_swizzles_change_16_byte_chunks_by_the_row():

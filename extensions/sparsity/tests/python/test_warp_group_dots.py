@@ -4,8 +4,6 @@ import re
 import subprocess
 
 import pytest
-import triton
-import triton.language as tl
 from triton.backends.nvidia.compiler import get_ptxas
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -268,25 +266,10 @@ def test_wrong_arguments_are_refused_at_their_line(refused, case, message):
     assert re.search(message, text, re.DOTALL), text
 
 
-@triton.jit
-def pipelined(v, m, b, c, ldv, ldm, ldb, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
-    rows, columns = tl.arange(0, M), tl.arange(0, N)
-    vs = v + rows[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
-    ms = m + rows[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
-    bs = b + tl.arange(0, BK)[:, None] * ldb + columns[None, :]
-    acc = tl.zeros((M, N), tl.float32)
-    for _ in range(0, K, BK):
-        acc = sparsity.sparse_dot(tl.load(vs), tl.load(ms), tl.load(bs), acc)
-        vs += BK // 2
-        ms += BK // 8
-        bs += BK * ldb
-    tl.store(c + rows[:, None] * N + columns[None, :], acc)
-
-
 @pytest.mark.parametrize("stages", [1, 3])
-def test_products_in_loops_of_the_language(compiled, tmp_path, stages):
+def test_products_in_loops_of_the_language(compiled, kernels, tmp_path, stages):
     signature = "v=*bf16:16, m=*u8:16, b=*bf16:16, c=*fp32:16, ldv=i32:16, ldm=i32:16, ldb=i32:16, K=i32:16"
-    ptx = compiled(pipelined, signature, options={"num_stages": stages}, M=128, N=128, BK=64).asm["ptx"]
+    ptx = compiled(kernels.gemm, signature, options={"num_stages": stages}, BM=128, BN=128, BK=64).asm["ptx"]
     log = assembled(ptx, tmp_path)
     assert "wgmma" not in log
     # From the writes of all warps to the product, and on to the next write.

@@ -10,32 +10,6 @@ sparsity = pytest.importorskip("tritonext_sparsity", reason="the extension spars
 
 
 @triton.jit
-def product(v, m, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr = None):
-    """C = expand24(values, meta) @ B of one tile."""
-    values = tl.load(v + tl.arange(0, M)[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
-    meta = tl.load(m + tl.arange(0, M)[:, None] * (K // 8) + tl.arange(0, K // 8)[None, :])
-    right = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
-    d = sparsity.sparse_dot(values, meta, right, out_dtype=OUT)
-    tl.store(c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], d)
-
-
-@triton.jit
-def linear(x, v, m, y, ldx, ldv, ldm, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """One tile of Y = X @ expand24(values, meta).T, in a loop along K."""
-    rows, columns = tl.arange(0, BM), tl.arange(0, BN)
-    xs = x + rows[:, None] * ldx + tl.arange(0, BK)[None, :]
-    vs = v + columns[:, None] * ldv + tl.arange(0, BK // 2)[None, :]
-    ms = m + columns[:, None] * ldm + tl.arange(0, BK // 8)[None, :]
-    acc = tl.zeros((BM, BN), tl.float32)
-    for _ in range(0, K, BK):
-        acc = sparsity.dot_sparse(tl.load(xs), tl.load(vs), tl.load(ms), acc)
-        xs += BK
-        vs += BK // 2
-        ms += BK // 8
-    tl.store(y + rows[:, None] * BN + columns[None, :], acc)
-
-
-@triton.jit
 def expanded(v, m, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     """C = tl.dot(expand24(values, meta), B) of one tile."""
     values = tl.load(v + tl.arange(0, M)[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
@@ -63,9 +37,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("target", "left", "right", "out", "k", "instruction", "count"), CASES)
-def test_instruction_of_each_kind(compiled, target, left, right, out, k, instruction, count):
+def test_instruction_of_each_kind(compiled, kernels, target, left, right, out, k, instruction, count):
     text = f"v=*{left}:16, m=*u8:16, b=*{right}:16, c=*{out}:16"
-    kernel = compiled(product, text, target, {"num_warps": 1}, M=32, N=32, K=k)
+    kernel = compiled(kernels.product, text, target, {"num_warps": 1}, M=32, N=32, K=k)
     found = re.findall(r"v_(?:smfmac|mfma)_(\S+) [^\n]*", kernel.asm["amdgcn"])
     assert found == [instruction] * count
     used = {int(abid or 0) for abid in re.findall(r"v_smfmac_[^\n]*?(?: abid:(\d))?\n", kernel.asm["amdgcn"])}
@@ -74,9 +48,9 @@ def test_instruction_of_each_kind(compiled, target, left, right, out, k, instruc
 
 
 @pytest.mark.parametrize("target", ["hip:gfx942", "hip:gfx950"])
-def test_sparse_weight_on_the_right_in_a_loop(compiled, target):
-    text = "x=*fp16:16, v=*fp16:16, m=*u8:16, y=*fp32:16, ldx=i32:16, ldv=i32:16, ldm=i32:16, K=i32:16"
-    kernel = compiled(linear, text, target, {"num_warps": 4}, BM=64, BN=64, BK=128)
+def test_sparse_weight_on_the_right_in_a_loop(compiled, kernels, target):
+    text = "a=*fp16:16, v=*fp16:16, m=*u8:16, c=*fp32:16, lda=i32:16, ldv=i32:16, ldm=i32:16, K=i32:16"
+    kernel = compiled(kernels.gemm_of_right, text, target, {"num_warps": 4}, BM=64, BN=64, BK=128)
     ttgir = kernel.asm["ttgir"]
     loop = ttgir[ttgir.index("scf.for") :]
     assert "sparsity.dot" in loop
@@ -116,7 +90,7 @@ def test_expansions_are_fused_where_the_target_multiplies_them(compiled, target,
         ("i8", "i32", "hip:gfx942", {"K": 32}, r"no such K.*argument values.*expected: at least 64.*found: 32"),
     ],
 )
-def test_refusals(refused, left, out, target, arguments, message):
+def test_refusals(refused, kernels, left, out, target, arguments, message):
     text = f"v=*{left}:16, m=*u8:16, b=*{left}:16, c=*{out}:16"
-    error = refused(product, text, target, **{"M": 32, "N": 32, "K": 64} | arguments)
+    error = refused(kernels.product, text, target, **{"M": 32, "N": 32, "K": 64} | arguments)
     assert re.search(message, error, re.DOTALL), error
