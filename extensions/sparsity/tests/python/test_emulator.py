@@ -393,6 +393,14 @@ ONES = np.full(32, 0x44444444, np.uint32)
             lambda: MmaSp(16, "f16", "f16", "f32").fragment_a().pack(np.zeros((16, 16))),
             "a fragment holds another matrix",
         ),
+        (
+            lambda: MmaSp(16, "f16", "f16", "f32").fragment_a().pack(np.zeros((16, 8), np.float16)),
+            "a fragment holds bits",
+        ),
+        (
+            lambda: MmaSp(16, "f16", "f16", "f32").fragment_a().pack(np.full((16, 8), 1 << 16)),
+            "an element of a fragment has more bits",
+        ),
     ],
 )
 def test_what_does_not_exist_is_refused(make, message):
@@ -419,6 +427,12 @@ def test_codes_of_tf32_are_two():
         mma_sp(instruction, zeros, zeros, zeros, np.full(32, 0x99999999, np.uint32), 0)
 
 
+def test_signed_integers_are_packed_as_their_bits():
+    fragment = MmaSp(64, "s8", "s8", "s32").fragment_a()
+    matrix = np.random.default_rng(0).integers(-128, 128, fragment.shape).astype(np.int8)
+    np.testing.assert_array_equal(fragment.unpack(fragment.pack(matrix)).view(np.int8), matrix)
+
+
 def test_wrong_operands_are_refused():
     instruction = WgmmaSp(8, "f16", "f16", "f32")
     a, d = np.zeros((128, 4), np.uint32), np.zeros((128, 4), np.uint32)
@@ -426,6 +440,8 @@ def test_wrong_operands_are_refused():
     shared = np.zeros(4096, np.uint8)
     b = MatrixDescriptor(0, 128, 128 * 4, 0).encode()
     wgmma_sp(instruction, a, b, d, meta, 0, shared=shared)
+    with pytest.raises(InstructionError, match="registers of an operand do not fit"):
+        wgmma_sp(instruction, a, b, d, meta[:3], 0, shared=shared)
     with pytest.raises(InstructionError, match="registers of an operand do not fit"):
         wgmma_sp(instruction, a[:, :2], b, d, meta, 0, shared=shared)
     with pytest.raises(InstructionError, match="reaches beyond shared memory"):

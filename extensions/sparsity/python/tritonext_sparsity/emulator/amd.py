@@ -126,7 +126,7 @@ def smfmac(
             so do these checks.
     """
     types = instruction.types
-    codes = check_codes(instruction.fragment_index(cbsz, abid).unpack(np.asarray(index).reshape(64, -1)), types[0])
+    codes = check_codes(instruction.fragment_index(cbsz, abid).unpack(index), types[0])
     fragment = instruction.fragment_d()
     result = accumulate(
         instruction.fragment_a().unpack(a), codes, instruction.fragment_b().unpack(b), fragment.unpack(d), types

@@ -71,22 +71,32 @@ class Fragment:
         read.
 
         Raises:
-            InstructionError: The matrix is of another shape.
+            InstructionError: The matrix is of another shape, or holds other than integers of as many bits.
         """
+        matrix = np.asarray(matrix)
         if matrix.shape != self.shape:
             raise InstructionError("a fragment holds another matrix", expected=self.shape, found=matrix.shape)
-        values = np.where(self.rows < 0, 0, matrix[self.rows, self.columns].astype(np.uint32))
+        if matrix.dtype.kind not in "iu":
+            raise InstructionError("a fragment holds bits", expected="integers", found=matrix.dtype)
+        bits = matrix.astype(f"uint{8 * matrix.dtype.itemsize}")
+        if int(bits.max()) >> self.bits:
+            raise InstructionError(
+                "an element of a fragment has more bits", expected=self.bits, found=hex(int(bits.max()))
+            )
+        values = np.where(self.rows < 0, 0, bits[self.rows, self.columns].astype(np.uint32))
         per_register = 32 // self.bits
         shifts = np.arange(per_register, dtype=np.uint32) * np.uint32(self.bits)
         return np.bitwise_or.reduce(values.reshape(self.lanes, -1, per_register).astype(np.uint32) << shifts, axis=2)
 
     def unpack(self, registers: np.ndarray) -> np.ndarray:
-        """Return the bits of the matrix that ``registers``, uint32 [lanes, registers], hold.
+        """Return the bits of the matrix that ``registers``, uint32 [lanes, registers], or [lanes] of one, hold.
 
         Raises:
             InstructionError: There are more or fewer lanes or registers.
         """
         registers = np.asarray(registers)
+        if registers.ndim == 1:
+            registers = registers[:, None]
         if registers.shape != (self.lanes, self.registers) or registers.dtype != np.uint32:
             raise InstructionError(
                 "registers of an operand do not fit its fragment",

@@ -114,7 +114,7 @@ def mma_sp(
         InstructionError: An operand has another shape, a selector is out of range, or a code that is read is illegal.
     """
     fragment = instruction.fragment_meta(selector)
-    codes = check_codes(fragment.unpack(np.asarray(meta).reshape(32, -1)), element(instruction.a))
+    codes = check_codes(fragment.unpack(meta), element(instruction.a))
     d = instruction.fragment_d()
     result = accumulate(
         instruction.fragment_a().unpack(a),
@@ -228,7 +228,7 @@ def wgmma_sp(
             expected="16-bit types in shared memory",
             found=f"{instruction.a} in {'shared memory' if isinstance(a, int) else 'registers'}",
         )
-    codes = check_codes(instruction.fragment_meta(selector).unpack(np.asarray(meta).reshape(128, -1)), a_type)
+    codes = check_codes(instruction.fragment_meta(selector).unpack(meta), a_type)
     if isinstance(a, int):
         values = _load(shared, a, 64, instruction.k // 2, a_type, not trans_a)
     else:
