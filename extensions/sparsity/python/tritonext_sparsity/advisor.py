@@ -219,7 +219,13 @@ def advise(device_name: str, dtype: str, tokens: int, features: int, depth: int)
         dtype: Name of the element type, such as ``"bfloat16"``.
         tokens: Rows of the input.
         features, depth: Rows and columns of the weight.
+
+    Raises:
+        OperandError: A size is no positive number.
     """
+    for name, size in (("tokens", tokens), ("features", features), ("depth", depth)):
+        if not isinstance(size, int) or size < 1:
+            raise OperandError("a layer has no such size", where=f"argument {name}", expected="1 or more", found=size)
     table = table_of(device_name)
     if table is None:
         return Advice(Kernel.DENSE, None, f"no table for {device_name}")

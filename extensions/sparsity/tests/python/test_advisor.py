@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("tritonext_sparsity", reason="the extension sparsity is not installed")
 from tritonext_sparsity import advisor, tune
 from tritonext_sparsity.advisor import Kernel, Table
+from tritonext_sparsity.errors import OperandError
 
 DATA = {
     "device": "Test GPU",
@@ -101,6 +102,13 @@ def test_fewer_tokens_are_not_known(table):
 def test_unknown_device():
     advice = advisor.advise("No Such GPU", "bfloat16", 1, 4096, 4096)
     assert (advice.kernel, advice.speedup, advice.basis) == (Kernel.DENSE, None, "no table for No Such GPU")
+
+
+@pytest.mark.parametrize("argument", ["tokens", "features", "depth"])
+def test_layers_of_no_size_are_refused(argument):
+    sizes = {"tokens": 512, "features": 4096, "depth": 4096, argument: 0}
+    with pytest.raises(OperandError, match=f"no such size\n.*argument {argument}"):
+        advisor.advise("NVIDIA H200", "bfloat16", **sizes)
 
 
 def test_shipped_tables():
