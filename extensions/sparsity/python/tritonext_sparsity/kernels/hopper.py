@@ -151,7 +151,8 @@ def _token(tile_n, tokens, tiles, BLOCK_N: gl.constexpr, DIVIDED: gl.constexpr):
     """Return the first token of a tile.
 
     The last tile begins early enough to be full, and computes some sums of the one before again: copies of tiles that
-    end beyond a tensor are slower. That is left alone where only one of both may be divided, and their last bits differ.
+    end beyond a tensor are slower. That is left alone where only one of both may be divided, and their last bits
+    differ.
     """
     last = tokens - BLOCK_N
     if DIVIDED:
