@@ -347,13 +347,14 @@ def _product(arguments: Arguments, constants: Mapping[str, Any]) -> np.ndarray:
 def _noise(arguments: Arguments, constants: Mapping[str, Any]) -> float:
     """Return how far the tensor cores' sum may be from the exact one.
 
-    Random products have a sum near the square root of their number. Sums of 16-bit operands keep 17 bits of it, of
-    8-bit floats 13; float32 operands are rounded to tf32, with 10 bits, first.
+    Random products have a sum near the square root of their number, and the largest error of a million sums is about
+    five times the usual one. Sums of 16-bit operands keep more than 17 bits, of 8-bit floats 13; float32 operands lose
+    all but 10 bits of fraction first. Without tensor cores each sum is rounded to float32.
     """
     operand = arguments["a"].tensor if isinstance(arguments["a"], Descriptor) else arguments["a"]
-    step = {"fp8e4nv": 2.0**-12, "fp8e5": 2.0**-12, "fp32": 2.0**-9}.get(operand.dtype, 2.0**-16)
+    step = {"fp8e4nv": 2.0**-9, "fp8e5": 2.0**-9, "fp32": 2.0**-7}.get(operand.dtype, 2.0**-16)
     if constants.get("PRECISION") == "ieee":
-        step = 2.0**-20
+        step = 2.0**-17
     scale = 8 if "i8" in (operand.dtype, getattr(arguments["b"], "dtype", "")) else 1
     return step * scale * max(arguments["K"], 1) ** 0.5
 
@@ -506,7 +507,7 @@ def _scaled() -> Case:
         row="block-scaled fp8",
         make=make,
         reference=reference,
-        tolerance=lambda arguments: {"c": within("bf16", 4 * _noise(arguments, constants))},
+        tolerance=lambda arguments: {"c": within("bf16", _noise(arguments, constants))},
         grid=_tiles,
         shapes=tuple(
             {"M": m, "N": n, "K": k} for m, n, k in ((512, 512, 512), (200, 272, 400), (128, 128, 128), (40, 48, 0))
