@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
 
 import workspace
 
@@ -40,6 +42,8 @@ Triton {version} without any extension. This page is written by
   that a consumer never multiplies while it does something else.
 - *empty*: the kernel compiles to a trap.
 - *fails*: the compilation ends with the message.
+- *wrong*: what the kernel computes is wrong, or races, when `tritonext.testing.simulator` runs it; sm_90 alone.
+  An H200 found the same seven wrong.
 
 {totals}
 
@@ -48,7 +52,7 @@ Triton {version} without any extension. This page is written by
 """
 
 
-def described(kernel: object) -> str:
+def described(kernel: Any) -> str:
     """Say what became of a kernel that compiled."""
     ptx, ttgir = kernel.asm["ptx"], kernel.asm["ttgir"]
     if "mma" not in ptx and re.search(r"\btrap;", ptx):
@@ -57,6 +61,17 @@ def described(kernel: object) -> str:
         return "ignored"
     waits = set(re.findall(r"wgmma\.wait_group\.sync\.aligned (\d+)", ptx))
     return f"{kernel.metadata.num_warps} warps" + (", waits 0" if waits == {"0"} else "")
+
+
+def judged(case: Any, kernel: Any, running: ModuleType) -> str:
+    """Return a note on what a kernel computes, empty when it is right."""
+    from tritonext.testing import simulator
+
+    try:
+        error = running.simulate(case, kernel, case.shapes[0], processors=2)
+    except simulator.Finding as finding:
+        return f", wrong: {type(finding).__name__}"
+    return "" if error <= 1 else ", wrong"
 
 
 # How MLIR and LLVM announce what went wrong, and at last that they did.
@@ -82,7 +97,7 @@ def reason(text: str) -> str:
 def compile_all(names: list[str], target: str) -> None:
     """Compile kernels and print a line of JSON for each: its name, and what became of it."""
     sys.path.insert(0, str(TESTS))
-    from kernels import KERNELS
+    from kernels import KERNELS, running
 
     for name in names:
         print(json.dumps([name, None]), flush=True)
@@ -91,7 +106,10 @@ def compile_all(names: list[str], target: str) -> None:
             kept = os.dup(2)
             os.dup2(printed.fileno(), 2)
             try:
-                outcome = described(KERNELS[name].specialization().compile(target))
+                kernel = KERNELS[name].specialization().compile(target)
+                outcome = described(kernel)
+                if target == "cuda:90" and "warps" in outcome:
+                    outcome += judged(KERNELS[name], kernel, running)
             except Exception as error:
                 printed.seek(0)
                 text = printed.read().decode(errors="replace")
