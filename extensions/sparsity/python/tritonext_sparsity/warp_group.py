@@ -170,6 +170,13 @@ def async_sparse_dot(
     m, n = (int(size) for size in kind.shape)
     k = 2 * int(left.shape[1])
     _check_shapes(dtype, left, where, right, (m, n, k))
+    if has_layouts and kind.layout.instr_shape[1] > n:
+        raise _refuse(
+            "the accumulator has fewer columns than the instruction of its layout",
+            "acc",
+            expected=f"instr_shape with at most {n} columns",
+            found=kind.layout,
+        )
     for argument, operand, transposed in (("values", left, False), ("b", right, True)):
         if isinstance(operand, Buffer):
             _check_memory(argument, operand, dtype, transposed)

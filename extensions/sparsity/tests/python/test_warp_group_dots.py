@@ -209,7 +209,7 @@ def test_other_layouts_are_refused(refused):
 @gluon.jit
 def wrong(m, CASE: gl.constexpr):
     version: gl.constexpr = [2, 0] if CASE == "version" else [3, 0]
-    shape: gl.constexpr = [16, 8] if CASE == "version" else [16, 16, 16]
+    shape: gl.constexpr = [16, 8] if CASE == "version" else [16, 32 if CASE == "columns" else 16, 16]
     layout: gl.constexpr = gl.NVMMADistributedLayout(version, [2, 2] if CASE == "warps" else [4, 1], shape)
     blocked: gl.constexpr = gl.BlockedLayout([1, 4], [16, 2], [4, 1], [1, 0])
     memory: gl.constexpr = gl.NVMMASharedLayout.get_default_for([64, 32], gl.bfloat16)
@@ -249,6 +249,10 @@ def wrong(m, CASE: gl.constexpr):
     [
         ("version", r"no layout of warp-group MMA.*argument acc.*version 3.*version=\(2, 0\)"),
         ("warps", r"no layout of warp-group MMA.*a multiple of 4 warps.*warps_per_cta=\(2, 2\)"),
+        (
+            "columns",
+            r"fewer columns than the instruction.*argument acc.*at most 16 columns.*instr_shape=\(16, 32, 16\)",
+        ),
         ("values", r"the values have another layout.*expected: DotOperandLayout.*found: BlockedLayout"),
         ("limit", r"not a number of elements.*expected: 0 or more.*found: -4"),
         ("use_acc", r"no condition.*argument use_acc.*expected: a scalar or a constant.*found: a value of type"),
