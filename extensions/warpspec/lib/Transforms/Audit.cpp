@@ -42,9 +42,9 @@ enum class EventKind { Wait, Arrive, Expect, Copy, Product, EndProducts, Read, U
 struct Event {
   EventKind kind;
   Operation *op;
-  Place place = {};
+  Place place;
   /// Of a copy, the barrier that it signals.
-  Place signal = {};
+  Place signal;
   /// Parity, arrivals, bytes, products that may go on, or the number of a product.
   int64_t amount = 0;
 };
@@ -124,7 +124,7 @@ public:
   std::vector<Event> events;
   std::optional<Finding> finding;
 
-  void set(Value value, Datum datum) { known[value] = std::move(datum); }
+  void set(Value value, Datum datum) { known[value] = datum; }
 
   Datum get(Value value) {
     auto found = known.find(value);

@@ -17,8 +17,9 @@ namespace {
 
 // CUDA C++ Programming Guide, technical specifications, compute capability 9.0. A block has 1 KB
 // less than its part of the SM; what barriers and captures take is kept.
-constexpr int64_t sharedOfSM = 228 * 1024, sharedOfBlock = 1024, sharedReserve = 2 * 1024;
-constexpr int64_t registersOfSM = 64 * 1024, mostRegisters = 248, mostBlocks = 4;
+constexpr int64_t kibi = 1024;
+constexpr int64_t sharedOfSM = 228 * kibi, sharedOfBlock = kibi, sharedReserve = 2 * kibi;
+constexpr int64_t registersOfSM = 64 * kibi, mostRegisters = 248, mostBlocks = 4;
 constexpr int64_t leastSlots = 2, mostSlots = 8, defaultStages = 3;
 // Time from the issue of a copy until its bytes are there, and products of 16-bit operands that an
 // SM of Hopper finishes in a cycle: 989 TFLOPS by 132 SM at 1.83 GHz.
