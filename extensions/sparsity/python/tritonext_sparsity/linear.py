@@ -233,7 +233,10 @@ class SparseWeight24(nn.Module):
         if self.device.type != "cuda":
             return
         if self.values.dim() == 2 and advisor.has_packed_kernel(self.device, self.dtype):
+            from .kernels.hopper import reserve
+
             self.packed = packed_metadata(self.meta, self.dtype)
+            reserve(self.device)
         if self.keep_dense:
             self.dense = self.to_dense()
 

@@ -236,6 +236,22 @@ def test_compiled_whole(model, mode):
             assert torch.allclose(compiled(x), sparse(x), rtol=2e-2, atol=2e-2)
 
 
+def test_divided_tiles_in_a_graph_of_the_compiler():
+    """Pieces of tiles meet at counters, which must not lie in the memory pool of a graph."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("tiles are divided by the kernel for Hopper")
+    from tritonext_sparsity.kernels import hopper
+
+    hopper._arrivals_of.cache_clear()
+    weight = random(4096, 14336, dtype=torch.bfloat16)
+    layer = SparseLinear24(SparseWeight24.from_dense(weight, prune="magnitude"))
+    compiled = torch.compile(layer, fullgraph=True, mode="reduce-overhead")
+    with torch.no_grad(), torch._inductor.config.patch({"triton.slow_path_cudagraph_asserts": True}):
+        for _ in range(4):
+            x = random(512, 14336, dtype=torch.bfloat16)
+            close(compiled(x).clone(), reference(x, layer.weight))
+
+
 def test_captured(model):
     sparse = sparsified(model, prune="magnitude")
     x = random(64, 128)

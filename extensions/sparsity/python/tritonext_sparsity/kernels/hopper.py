@@ -33,7 +33,7 @@ from ..warp_group import async_sparse_dot, metadata_layout
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["ACTIVATIONS", "TILES", "Config", "candidates", "choose", "fitted", "sparse_linear_hopper"]
+__all__ = ["ACTIVATIONS", "TILES", "Config", "candidates", "choose", "fitted", "reserve", "sparse_linear_hopper"]
 
 ACTIVATIONS = ("none", "relu", "relu2", "silu", "gelu")
 """What can be applied to the sums: ``relu2`` is the square of ``relu``, ``gelu`` that with the error function."""
@@ -787,6 +787,17 @@ class _Arrivals:
         self._of_streams: dict[int, torch.Tensor] = {}
         self._lock = threading.Lock()
 
+    def reserve(self) -> None:
+        """Make counters to take.
+
+        Not at a launch: that may be in the private memory pool of a graph, where PyTorch's compiler takes them for a
+        leak.
+        """
+        with self._lock:
+            if len(self._unused) < 64:
+                # A copy from the host is over when it returns, so that other streams find zeros.
+                self._unused.extend(self._zeros("cpu", 512).to(self._device).unbind())
+
     def take(self) -> torch.Tensor:
         """Return counters for a launch on the current stream."""
         import torch
@@ -795,12 +806,10 @@ class _Arrivals:
             if torch.cuda.is_current_stream_capturing():
                 # Without any at hand the graph clears them each time.
                 return self._unused.pop() if self._unused else self._zeros(self._device)
-            if len(self._unused) < 64:
-                # A copy from the host is over when it returns, so that other streams find zeros.
-                self._unused.extend(self._zeros("cpu", 512).to(self._device).unbind())
             stream = torch.cuda.current_stream(self._device).cuda_stream
             if stream not in self._of_streams:
-                self._of_streams[stream] = self._unused.pop()
+                unused = self._unused
+                self._of_streams[stream] = unused.pop() if unused else self._zeros("cpu").to(self._device)
             return self._of_streams[stream]
 
     def _zeros(self, device: torch.device | str, *count: int) -> torch.Tensor:
@@ -812,3 +821,8 @@ class _Arrivals:
 @functools.cache
 def _arrivals_of(device: torch.device) -> _Arrivals:
     return _Arrivals(device)
+
+
+def reserve(device: torch.device) -> None:
+    """Make what launches share on a GPU, before one of them is captured in a graph."""
+    _arrivals_of(device).reserve()
