@@ -27,7 +27,7 @@ import tritonext_sparsity as sparsity
 from tritonext_sparsity import formats
 from tritonext_sparsity.elements import element
 
-__all__ = ["Case", "draw", "main", "run"]
+__all__ = ["Case", "draw", "forms_of", "main", "run"]
 
 # By name: the element type, that of Triton, and accumulators by the name of Triton.
 TYPES = {
@@ -133,12 +133,16 @@ class Case:
         return tile | {"GROUP": group, "BYTES": width, "FORM": self.form, "LOAD": self.load, "ACC": acc}
 
 
+def forms_of(kind: str) -> tuple[str, ...]:
+    """Return the forms of products that a type has: stock ``tl.dot`` takes no unsigned integers."""
+    return FORMS[:2] if kind == "u8" else FORMS
+
+
 def draw(seed: int, number: int) -> Case:
     """Return a case; types, forms and loads come in turn, the rest by chance, and one in eight has a mistake."""
     rng = random.Random(f"{seed} {number}")
     kind = list(TYPES)[number % len(TYPES)]
-    # Stock `tl.dot` takes no unsigned integers.
-    forms = FORMS[:2] if kind == "u8" else FORMS
+    forms = forms_of(kind)
     form = forms[number // len(TYPES) % len(forms)]
     kind_of = element(TYPES[kind][0])
     least = 512 // kind_of.bits
