@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .loader import load, load_library, loaded
     from .pipeline import (
         Anchor,
+        KernelOption,
         PassRef,
         Pipeline,
         Step,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Anchor",
+    "KernelOption",
     "PassRef",
     "Pipeline",
     "Step",
@@ -58,6 +60,7 @@ _HOMES = {
     "loader": ("load", "load_library", "loaded"),
     "pipeline": (
         "Anchor",
+        "KernelOption",
         "PassRef",
         "Pipeline",
         "Step",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Anchor",
+    "KernelOption",
     "PassRef",
     "Pipeline",
     "StageInfo",
@@ -98,13 +99,27 @@ class Anchor:
 
 
 @dataclass(frozen=True)
+class KernelOption:
+    """The value of a pass option that is what the kernel is compiled with.
+
+    Args:
+        name: Field of the backend's options, such as ``num_stages``.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"<{self.name}>"
+
+
+@dataclass(frozen=True)
 class PassRef:
     """A pass to add: one of an extension by its name, or a stock one by its anchor name.
 
     Args:
         name: ``layout_localize_stores`` for a pass of an extension, ``ttgpuir.prefetch`` for a stock pass.
         options: Options of an extension pass. True and False become ``true`` and ``false``, sequences are joined by
-            commas.
+            commas, and a :class:`KernelOption` becomes the value that each kernel has.
         args: Arguments of a stock pass after the pass manager, as upstream's ``add_…`` function takes them.
         extension: Id of the extension that has the pass; found by the pass name when None.
 
@@ -113,7 +128,7 @@ class PassRef:
     """
 
     name: str
-    options: Mapping[str, Any] | tuple[tuple[str, str], ...] = ()
+    options: Mapping[str, Any] | tuple[tuple[str, str | KernelOption], ...] = ()
     args: tuple[Any, ...] = ()
     extension: str | None = None
 
@@ -129,7 +144,13 @@ class PassRef:
                 expected="a mapping of names to values",
                 found=repr(options),
             )
-        pairs = sorted((str(key), _option_text(value)) for key, value in options.items())
+        pairs = sorted(
+            (
+                (str(key), value if isinstance(value, KernelOption) else _option_text(value))
+                for key, value in options.items()
+            ),
+            key=lambda pair: pair[0],
+        )
         object.__setattr__(self, "options", tuple(pairs))
         object.__setattr__(self, "args", _sequence(self.args, f"pass {self.name}", "positional arguments"))
         pattern = _ANCHOR if self.stock else _EXTENSION_PASS
@@ -169,6 +190,34 @@ class PassRef:
     def option_text(self) -> str:
         """The options as the pass reads them, ``key=value key=value``."""
         return " ".join(f"{key}={value}" for key, value in self.options)
+
+    @property
+    def fixed_options(self) -> list[str]:
+        """The options that are the same for every kernel, ``key=value`` each."""
+        return [f"{key}={value}" for key, value in self.options if not isinstance(value, KernelOption)]
+
+    def options_of(self, options: Any) -> list[str]:
+        """Return the options for a kernel, ``key=value`` each.
+
+        Args:
+            options: The backend's parsed options of the kernel.
+
+        Raises:
+            PipelineError: A kernel of this backend has no option that a :class:`KernelOption` names.
+        """
+        texts = []
+        for key, value in self.options:
+            if isinstance(value, KernelOption):
+                if not hasattr(options, value.name):
+                    raise PipelineError(
+                        "a pass asks for an option that kernels do not have",
+                        where=f"pass {self.name}, option {key}",
+                        expected="a field of the backend's options, such as num_stages",
+                        found=value.name,
+                    )
+                value = _option_text(getattr(options, value.name))
+            texts.append(f"{key}={value}")
+        return texts
 
     def __str__(self) -> str:
         if self.stock:
@@ -461,8 +510,8 @@ class Pipeline:
                     where=f"pipeline {self.name}",
                     expected=", ".join(library.native.plugin.passes) or "a pass; it has none",
                 )
-            if ref.options:
-                library.native.check_pass_options(ref.name, ref.option_text)
+            if ref.fixed_options:
+                library.native.check_pass_options(ref.name, " ".join(ref.fixed_options))
 
 
 def _owner(ref: PassRef) -> str:

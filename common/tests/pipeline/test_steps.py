@@ -3,12 +3,14 @@
 import functools
 import math
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
 import tritonext
 from tritonext import (
     Anchor,
+    KernelOption,
     PassRef,
     Pipeline,
     disable_pass,
@@ -52,6 +54,16 @@ def test_options_become_text_in_one_order():
     ref = PassRef("layout_localize_stores", {"b": True, "a": [1, 2], "c": "x"})
     assert str(ref) == "layout_localize_stores{a=1,2 b=true c=x}"
     assert ref == PassRef("layout_localize_stores", {"c": "x", "a": (1, 2), "b": True})
+
+
+def test_options_take_values_of_the_kernel():
+    ref = PassRef("layout_localize_stores", {"warps": KernelOption("num_warps"), "fast": KernelOption("fast"), "b": 1})
+    assert str(ref) == "layout_localize_stores{b=1 fast=<fast> warps=<num_warps>}"
+    assert ref.fixed_options == ["b=1"]
+    assert ref.options_of(SimpleNamespace(num_warps=8, fast=True)) == ["b=1", "fast=true", "warps=8"]
+    with pytest.raises(PipelineError, match="an option that kernels do not have") as caught:
+        ref.options_of(SimpleNamespace(num_warps=8))
+    assert caught.value.found == "fast"
 
 
 @pytest.mark.parametrize(

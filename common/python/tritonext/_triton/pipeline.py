@@ -448,7 +448,7 @@ def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, pipeline: Pip
         return
     position = stage.position(step.anchor, where)
     edit = stage.edits.setdefault(position, _Edit())
-    additions = [_addition(ref, where) for ref in step.passes]
+    additions = [_addition(ref, plan.info.options, where) for ref in step.passes]
     if step.kind == "before":
         edit.before += additions
     elif step.kind == "after":
@@ -498,8 +498,8 @@ def _unknown_stage(step: Step, stages: Iterable[str], target: str) -> PipelineEr
     )
 
 
-def _addition(ref: PassRef, where: str) -> Callable[[object], None]:
-    """Return the function that adds the pass to a pass manager."""
+def _addition(ref: PassRef, kernel: Any, where: str) -> Callable[[object], None]:
+    """Return the function that adds the pass to a pass manager, for the options of a kernel."""
     if not ref.stock:
         function = getattr(passes.plugin, f"add_{ref.name}", None)
         if function is None:
@@ -508,7 +508,7 @@ def _addition(ref: PassRef, where: str) -> Callable[[object], None]:
                 where=where,
                 hint="call tritonext.load(…) of its extension before the kernel compiles",
             )
-        options = [f"{key}={value}" for key, value in ref.options]
+        options = ref.options_of(kernel)
         return lambda pm: function(pm, options)
     function = _stock_pass(ref.name, where)
     try:

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kibi = 1024;
 constexpr int64_t sharedOfSM = 228 * kibi, sharedOfBlock = kibi, sharedReserve = 2 * kibi;
 constexpr int64_t registersOfSM = 64 * kibi, mostRegisters = 248, mostBlocks = 4;
-constexpr int64_t leastSlots = 2, mostSlots = 8, defaultStages = 3;
+constexpr int64_t leastSlots = 2, mostSlots = 8;
 // Time from the issue of a copy until its bytes are there, and products of 16-bit operands that an
 // SM of Hopper finishes in a cycle: 989 TFLOPS by 132 SM at 1.83 GHz.
 constexpr int64_t copyCycles = 1500;
@@ -424,12 +424,15 @@ private:
   /// Chooses the slots, and how many blocks are to run on an SM.
   bool fit() {
     auto stages = plan.loop->getAttrOfType<IntegerAttr>(numStages);
-    int64_t asked = stages ? stages.getInt() : defaultStages;
+    int64_t asked = stages ? stages.getInt() : options.stages;
     int64_t least =
         std::clamp<int64_t>(options.slots ? options.slots : asked, leastSlots, mostSlots);
     int64_t most = options.slots ? least : std::max<int64_t>(least, heldSlots());
     OtherBytes other = otherBytes();
     int64_t room = 0;
+    if (!planRegisters(1))
+      return decline(plan.loop, "a product takes more than the " + Twine(plan.launchRegisters) +
+                                    " registers that threads start with");
     // A kernel with a loop over tiles is launched with one block for each SM.
     for (int64_t blocks = plan.isPersistent() ? 1 : mostBlocks; blocks != 0; --blocks) {
       int64_t shared = sharedOfSM / blocks - sharedOfBlock - other.lasting;
@@ -456,12 +459,16 @@ private:
     }
     int64_t launch = registersOfSM / (blocks * warps * threadsPerWarp) / 8 * 8;
     launch = std::min(launch, mostRegisters);
+    // The user's limit is one on what a block takes, too.
+    auto module = plan.loop->getParentOfType<ModuleOp>();
+    if (auto limit = module->getAttrOfType<IntegerAttr>(ttg::AttrMaxRegistersName))
+      launch = std::min(launch, limit.getInt() / 8 * 8);
     int64_t given = warpsPerGroup * Plan::producerRegisters;
     int64_t consumers = (warps * launch - given) / plan.consumerWarps;
     plan.launchRegisters = launch;
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
-    return blocks == 1 ||
-           (consumers >= sums + leastSpare && launch >= widest + leastSpareOfInstruction);
+    return launch >= widest + leastSpareOfInstruction &&
+           (blocks == 1 || consumers >= sums + leastSpare);
   }
 
   PlanOptions options;

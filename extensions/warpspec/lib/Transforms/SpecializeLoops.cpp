@@ -69,6 +69,7 @@ private:
   bool specializeLoop(scf::ForOp loop) {
     PlanOptions options;
     options.slots = slots;
+    options.stages = numStages;
     Verdict verdict = makePlan(loop, options);
     if (!verdict.plan) {
       emitRemark(RemarkKind::Missed, verdict.at, DEBUG_TYPE,
@@ -79,6 +80,7 @@ private:
     OwningOpRef<tt::FuncOp> before(kernel.clone());
     Location loc = loop.getLoc();
     std::string description = verdict.plan->describe();
+    unsigned registers = verdict.plan->launchRegisters;
     specialize(*verdict.plan);
     if (std::optional<Finding> finding = audit(kernel)) {
       kernel.getBody().takeBody(before->getBody());
@@ -86,6 +88,8 @@ private:
                  "left to the stock schedule: the audit found that " + finding->text);
       return false;
     }
+    getOperation()->setAttr(ttg::AttrMaxRegistersName,
+                            Builder(&getContext()).getI32IntegerAttr(registers));
     ttg::WarpSpecializeOp tasks;
     kernel.walk([&](ttg::WarpSpecializeOp op) { tasks = op; });
     emitRemark(RemarkKind::Applied, tasks, DEBUG_TYPE, "specialized: " + description);

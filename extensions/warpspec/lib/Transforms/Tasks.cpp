@@ -21,9 +21,6 @@ void specialize(Plan &plan) {
   auto tasks =
       ttg::WarpSpecializeOp::create(builder, loc, first->getResultTypes(), ArrayRef<int32_t>{1});
   tasks.setRequestedRegisters(ArrayRef<int32_t>{Plan::producerRegisters});
-  auto module = first->getParentOfType<ModuleOp>();
-  if (!module->hasAttr(ttg::AttrMaxRegistersName))
-    module->setAttr(ttg::AttrMaxRegistersName, builder.getI32IntegerAttr(plan.launchRegisters));
 
   OpBuilder nested(first->getContext());
   nested.createBlock(&tasks.getPartitionOpHolder());

@@ -7,7 +7,7 @@ from typing import Any
 
 import tritonext
 from tritonext.errors import OptionError
-from tritonext.pipeline import Pipeline, disable_pass, from_manifest
+from tritonext.pipeline import KernelOption, Pipeline, disable_pass, from_manifest
 
 __all__ = ["pipeline"]
 
@@ -35,8 +35,8 @@ def pipeline(loops: Any = "annotated", slots: Any = 0) -> Pipeline:
         raise OptionError(
             "the number of slots is out of range", expected=f"slots=0, or 2 to {_MOST_SLOTS}", found=repr(slots)
         )
-    options = {"warpspec_specialize_loops": {"all-loops": loops == "all", "slots": int(text)}}
-    declared = from_manifest(tritonext.extension("warpspec").manifest, options)
+    options = {"all-loops": loops == "all", "slots": int(text), "num-stages": KernelOption("num_stages")}
+    declared = from_manifest(tritonext.extension("warpspec").manifest, {"warpspec_specialize_loops": options})
     # It fails on pointers, descriptors of the host, atomics and loops one after another.
     replaced = disable_pass("ttgir", "nvidia.hopper.hopper_warpspec", targets=_HOPPER)
     return dataclasses.replace(declared, steps=(*declared.steps, replaced))

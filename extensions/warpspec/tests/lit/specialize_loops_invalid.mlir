@@ -680,3 +680,28 @@ tt.func public @room(%da: !tt.tensordesc<256x256xf16, #shared>, %db: !tt.tensord
   tt.return
 }
 }
+
+// -----
+
+// CHECK: missed: left to the stock schedule: a product takes more than the 152 registers that threads start with [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 256, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.maxnreg = 159 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @registers(%da: !tt.tensordesc<256x256xf16, #shared>, %db: !tt.tensordesc<256x256xf16, #shared>, %dc: !tt.tensordesc<256x256xf16, #shared>, %row: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<256x256xf32, #mma>
+  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<256x256xf32, #mma>) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<256x256xf16, #shared> -> tensor<256x256xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<256x256xf16, #blocked>) -> !ttg.memdesc<256x256xf16, #shared, #smem>
+    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<256x256xf16, #shared> -> tensor<256x256xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<256x256xf16, #blocked>) -> !ttg.memdesc<256x256xf16, #shared, #smem>
+    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<256x256xf16, #shared, #smem> * !ttg.memdesc<256x256xf16, #shared, #smem> -> tensor<256x256xf32, #mma>
+    scf.yield %d : tensor<256x256xf32, #mma>
+  } {tt.warp_specialize}
+  tt.return
+}
+}

@@ -61,11 +61,10 @@ def by_pointers(
     tl.store(c + rows[:, None] * N + columns[None, :], acc.to(tl.bfloat16))
 
 
-def build(kernel, signature, num_warps, spec="warpspec", target="cuda:90", **constants):
+def build(kernel, signature, num_warps, spec="warpspec", target="cuda:90", options=None, **constants):
+    options = {"num_warps": num_warps} | (options or {})
     with tritonext.use(spec), remarks.collect() as found:
-        compiled = Specialization(kernel, parse_signature(signature), constants, {"num_warps": num_warps}).compile(
-            target
-        )
+        compiled = Specialization(kernel, parse_signature(signature), constants, options).compile(target)
     return compiled, [remark for remark in found if remark.pass_name == "warpspec-specialize-loops"]
 
 
@@ -111,6 +110,16 @@ def test_registers_move_to_consumers():
     assert ".maxnreg 128" in compiled.asm["ptx"]
     assert re.search(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32 \t40;", compiled.asm["ptx"])
     assert inspect_code.stats(compiled).spills == 0
+
+
+def test_options_of_the_kernel_hold():
+    sizes = {"BM": 128, "BN": 128, "BK": 64}
+    compiled, found = build(one_tile, POINTERS, 4, options={"num_stages": 6, "maxnreg": 200}, **sizes)
+    assert "a ring of 6 slots" in found[0].message
+    assert ".maxnreg 200" in compiled.asm["ptx"]
+    # Blocks of 12 warps cannot have 232 registers each.
+    compiled, _ = build(one_tile, POINTERS, 8, options={"maxnreg": 232}, **sizes)
+    assert ".maxnreg 168" in compiled.asm["ptx"]
 
 
 def test_loop_that_is_left_alone_compiles_as_if_not_annotated():

@@ -35,6 +35,8 @@ def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
            "take every loop of products, and not only those with `warp_specialize`">,
     Option<"slots", "slots", "unsigned", /*default=*/"0",
            "slots of the ring; 0 chooses by shared memory and the time a slot is held">,
+    Option<"numStages", "num-stages", "unsigned", /*default=*/"3",
+           "least slots of the ring of a loop that does not say `tt.num_stages`">,
   ];
 }
 

@@ -57,6 +57,8 @@ struct Plan {
 struct PlanOptions {
   /// Slots of the ring; 0 lets the plan choose.
   unsigned slots = 0;
+  /// Least slots of a ring that the plan chooses, where the loop says none.
+  unsigned stages = 0;
 };
 
 /// A plan, or the reason against one and the op that it is about.
