@@ -213,3 +213,20 @@ def test_list_reports_broken_extensions(fake_extension, tmp_path):
     done = run("list", path=(tmp_path,))
     assert done.returncode == 1
     assert "error: the extension 'bad' is broken: the manifest is not valid JSON" in done.stderr
+
+
+def test_extensions_add_commands(tmp_path):
+    info = tmp_path / "fixture_commands-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fixture-commands\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[tritonext.commands]\necho = fixture_commands:main\nlost = fixture_commands:no\nopt = fixture_commands:main\n"
+    )
+    (tmp_path / "fixture_commands.py").write_text("def main(arguments):\n    print(arguments)\n    return 7\n")
+    done = run("echo", "--help", "x", path=(tmp_path,))
+    assert (done.returncode, done.stdout) == (7, "['--help', 'x']\n")
+    assert "of fixture-commands" in run("--help", path=(tmp_path,)).stdout
+    done = run("lost", path=(tmp_path,))
+    assert done.returncode == 1
+    assert "`tritonext lost` cannot be imported" in done.stderr
+    assert "--pass" in run("opt", "--help", path=(tmp_path,)).stdout

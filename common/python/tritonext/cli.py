@@ -1,10 +1,15 @@
-"""The command ``tritonext``. Each subcommand lives in the module it is about and is imported when it is called."""
+"""The command ``tritonext``. Each subcommand lives in the module it is about and is imported when it is called.
+
+An extension adds subcommands by entry points of the group ``tritonext.commands``: the name of the command, and a
+function that takes its arguments and returns the exit status.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import importlib
+import importlib.metadata
 import io
 import json
 import os
@@ -12,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .errors import ExtensionError, TritonextError, UserError
+from .errors import ExtensionError, TritonextError, UserError, install_command
 
 if TYPE_CHECKING:
     from .registry import InstalledExtension
@@ -61,6 +66,9 @@ def _main(arguments: list[str]) -> int:
     # Everything after the subcommand is its own, including --help, so only what comes before it is parsed here.
     if arguments and arguments[0] in _COMMANDS:
         return _delegate(arguments[0], arguments[1:])
+    added = _added()
+    if arguments and arguments[0] in added:
+        return _call(added[arguments[0]], arguments[1:])
     options = parser.parse_args(arguments)
     if options.version:
         from . import __version__
@@ -92,7 +100,29 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print machine-readable JSON")
     for name, (_, summary) in _COMMANDS.items():
         commands.add_parser(name, help=summary)
+    for name, entry in _added().items():
+        commands.add_parser(name, help=f"of {entry.dist.name}" if entry.dist else None)
     return parser
+
+
+def _added() -> dict[str, importlib.metadata.EntryPoint]:
+    """Return the commands that extensions add, by name; none takes the place of one of ours."""
+    own = {*_COMMANDS, "list"}
+    found = importlib.metadata.entry_points(group="tritonext.commands")
+    return {entry.name: entry for entry in sorted(found, key=lambda entry: entry.name) if entry.name not in own}
+
+
+def _call(entry: importlib.metadata.EntryPoint, arguments: list[str]) -> int:
+    try:
+        function = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise ExtensionError(
+            f"`tritonext {entry.name}` cannot be imported",
+            where=entry.value,
+            found=str(error),
+            hint=install_command(entry.dist.name) if entry.dist else None,
+        ) from error
+    return function(arguments)
 
 
 def _delegate(name: str, arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Launch options of extensions.
+"""What extensions add to launches: options, observers, and memory for measurements.
 
 An option is a keyword that kernels are launched with, ``kernel[grid](…, name=value)``, and that configurations for
 autotuning carry, ``triton.Config({…}, name=value)``. It may change the grid, and what is active for that launch.
@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._triton import observing
     from ._triton.launching import Handle
 
-__all__ = ["add_option"]
+__all__ = ["add_option", "observe", "provide_profile_memory"]
 
 
 def add_option(
@@ -39,3 +40,36 @@ def add_option(
     from ._triton import launching
 
     return launching.add_option(name, apply, freeze)
+
+
+def observe(observer: observing.Observer) -> observing.Handle:
+    """Call ``observer`` instead of each launch of a ``@triton.jit`` function, until the returned handle's ``remove()``.
+
+    Every thread is watched. With nobody watching, Triton's own functions are in place.
+
+    Args:
+        observer: Called as ``observer(kernel, proceed, warmup=…, tuning=…)`` with the kernel, a function that does the
+            launch and returns what it does, whether it is ``kernel.warmup``, and whether an autotuner measures a
+            configuration with it. Returns what ``proceed`` returned. It may be called in several threads at once.
+
+    Raises:
+        InternalError: The installed Triton lacks what this is made of.
+    """
+    from ._triton import observing
+
+    return observing.observe(observer)
+
+
+def provide_profile_memory(allocate: Callable[[int, int, int | None], Any]) -> observing.Handle:
+    """Give launches of kernels with a *profile scratch* their memory, until the returned handle's ``remove()``.
+
+    Args:
+        allocate: Called in the launching thread with bytes, alignment and stream; returns an object with
+            ``data_ptr()``.
+
+    Raises:
+        PipelineError: Somebody else provides it, such as Proton.
+    """
+    from ._triton import observing
+
+    return observing.provide_profile_memory(allocate)

@@ -1,0 +1,145 @@
+"""Watching launches, and giving kernels that ask for it a piece of memory of their own.
+
+While somebody watches, ``JITFunction.run`` and ``Autotuner._bench`` are functions that tell; with nobody left the
+original functions are back in place.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from triton.runtime import _allocation, autotuner, jit
+
+from tritonext.errors import InternalError, PipelineError
+
+__all__ = ["Handle", "Observer", "observe", "provide_profile_memory"]
+
+_lock = threading.RLock()
+# Replaced, never changed: a launch in another thread reads it without the lock.
+_observers: tuple[Handle, ...] = ()
+_originals: dict[type, Callable] = {}
+_tuning = threading.local()
+
+
+class Observer(Protocol):
+    """Called instead of each launch; see :func:`tritonext.launch.observe`."""
+
+    def __call__(self, kernel: Any, proceed: Callable[[], Any], *, warmup: bool, tuning: bool) -> Any: ...
+
+
+class Handle:
+    """Something that was put in place, until :meth:`remove`.
+
+    Args:
+        value: What it is.
+        undo: Takes it away.
+    """
+
+    def __init__(self, value: Any, undo: Callable[[Handle], None]) -> None:
+        self.value = value
+        self._undo: Callable[[Handle], None] | None = undo
+
+    def remove(self) -> None:
+        """Take it away. Later calls do nothing."""
+        with _lock:
+            undo, self._undo = self._undo, None
+        if undo is not None:
+            undo(self)
+
+
+def observe(observer: Observer) -> Handle:
+    """Watch launches; see :func:`tritonext.launch.observe`."""
+    global _observers
+    with _lock:
+        _check()
+        handle = Handle(observer, _forget)
+        _observers = (*_observers, handle)
+        for owner, attribute, wrapper in _places():
+            if owner not in _originals:
+                _originals[owner] = getattr(owner, attribute)
+                setattr(owner, attribute, wrapper(_originals[owner]))
+    return handle
+
+
+def provide_profile_memory(allocate: Callable[[int, int, int | None], Any]) -> Handle:
+    """Give kernels their profile memory; see :func:`tritonext.launch.provide_profile_memory`."""
+    with _lock:
+        if _allocation.has_profile_allocator():
+            raise PipelineError(
+                "another profiler provides the profile memory of kernels",
+                found=repr(_allocation._profile_allocator.get()),
+                hint="end its session first; Proton's ends with triton.profiler.finalize()",
+            )
+        _allocation.set_profile_allocator(allocate)
+    return Handle(allocate, _withdraw)
+
+
+def _withdraw(handle: Handle) -> None:
+    # Whoever came after us keeps theirs.
+    if _allocation._profile_allocator.get() is handle.value:
+        _allocation.set_profile_allocator(None)
+
+
+def _forget(handle: Handle) -> None:
+    global _observers
+    with _lock:
+        _observers = tuple(other for other in _observers if other is not handle)
+        if _observers:
+            return
+        for owner, attribute, _ in _places():
+            original = _originals.get(owner)
+            # Somebody else's function on top of ours still calls it, and ours passes everything on.
+            if original is not None and getattr(getattr(owner, attribute), "__wrapped__", None) is original:
+                setattr(owner, attribute, original)
+                del _originals[owner]
+
+
+def _places() -> tuple[tuple[type, str, Callable[[Callable], Callable]], ...]:
+    return (jit.JITFunction, "run", _run), (autotuner.Autotuner, "_bench", _bench)
+
+
+def _check() -> None:
+    for owner, attribute, _ in _places():
+        function = _originals.get(owner, getattr(owner, attribute, None))
+        wanted = {"grid", "warmup"} if attribute == "run" else {"config"}
+        if function is None or not wanted <= set(inspect.signature(function).parameters):
+            raise InternalError(
+                "the launcher of the installed triton lacks what watching launches needs",
+                where=f"{owner.__name__}.{attribute}",
+                expected=f"a function with the arguments {', '.join(sorted(wanted))}",
+                hint="use the triton release this tritonext was made for",
+            )
+
+
+def _run(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        observers = _observers
+        if not observers:
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+        def proceed() -> Any:
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+        tuning = getattr(_tuning, "depth", 0) > 0
+        for handle in observers:
+            proceed = functools.partial(handle.value, self, proceed, warmup=warmup, tuning=tuning)
+        return proceed()
+
+    return run
+
+
+def _bench(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _tuning.depth = getattr(_tuning, "depth", 0) + 1
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            _tuning.depth -= 1
+
+    return bench

@@ -1,0 +1,98 @@
+"""Watching launches, and memory for measurements."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import triton
+import triton.language as tl
+from triton.runtime import _allocation, autotuner, jit
+
+from tritonext import launch
+from tritonext._triton import observing
+from tritonext.errors import InternalError, PipelineError
+from tritonext.testing import fake_driver
+
+
+@pytest.fixture(autouse=True)
+def triton_as_it_was():
+    run, bench = jit.JITFunction.run, autotuner.Autotuner._bench
+    yield
+    assert jit.JITFunction.run is run
+    assert autotuner.Autotuner._bench is bench
+    assert not _allocation.has_profile_allocator()
+
+
+@triton.jit
+def plain(x, SIZE: tl.constexpr = 1):
+    tl.store(x, SIZE)
+
+
+@pytest.fixture
+def seen():
+    """Watch the test's launches: names with whether they warm up and whether they tune."""
+    found = []
+
+    def observer(kernel, proceed, *, warmup, tuning):
+        compiled = proceed()
+        found.append((kernel.__name__, compiled.name, warmup, tuning))
+        return compiled
+
+    handle = launch.observe(observer)
+    yield found
+    handle.remove()
+    handle.remove()
+
+
+def test_every_launch_is_seen_with_what_it_is_for(seen):
+    tuned = autotuner.autotune([triton.Config({"SIZE": size}) for size in (1, 2)], key=[])(plain)
+    with fake_driver.active():
+        array = fake_driver.Array("fp32")
+        assert plain[(1,)](array).name == "plain"
+        plain.warmup(array, grid=(1,))
+        tuned[(1,)](array)
+        thread = threading.Thread(target=lambda: plain[(1,)](array))
+        thread.start()
+        thread.join()
+    once, warm, tuning = (("plain", "plain", *flags) for flags in ((False, False), (True, False), (False, True)))
+    assert seen == [once, warm, tuning, tuning, once, once]
+
+
+def test_observers_nest_and_leave_in_any_order():
+    order = []
+
+    def observer(name):
+        def observe(kernel, proceed, *, warmup, tuning):
+            order.append(name)
+            return proceed()
+
+        return observe
+
+    first, second = launch.observe(observer("first")), launch.observe(observer("second"))
+    with fake_driver.active():
+        plain[(1,)](fake_driver.Array("fp32"))
+        first.remove()
+        plain[(1,)](fake_driver.Array("fp32"))
+        second.remove()
+        plain[(1,)](fake_driver.Array("fp32"))
+    assert order == ["second", "first", "second"]
+
+
+def test_profile_memory_has_one_provider():
+    handle = launch.provide_profile_memory(lambda size, alignment, stream: None)
+    with pytest.raises(PipelineError, match="another profiler provides"):
+        launch.provide_profile_memory(lambda size, alignment, stream: None)
+    handle.remove()
+    later = launch.provide_profile_memory(lambda size, alignment, stream: None)
+    handle.remove()
+    assert _allocation.has_profile_allocator()
+    later.remove()
+
+
+def test_another_launcher_is_refused(monkeypatch):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jit.JITFunction, "run", lambda self, *args: None)
+        with pytest.raises(InternalError, match="watching launches needs"):
+            launch.observe(lambda *args, **kwargs: None)
+    assert not observing._observers
