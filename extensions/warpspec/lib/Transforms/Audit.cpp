@@ -47,6 +47,8 @@ struct Event {
   Place signal;
   /// Parity, arrivals, bytes, products that may go on, or the number of a product.
   int64_t amount = 0;
+  /// Of a wait, whether the task is the one that expects the bytes of the barrier.
+  bool isOwn = false;
 };
 
 /// What a name is made of.
@@ -145,6 +147,21 @@ public:
     return known[value] = datum;
   }
 
+  /// Runs a task.
+  void run(Region &task) {
+    task.walk([&](ttng::BarrierExpectOp expect) {
+      Value array = expect.getAlloc();
+      while (Operation *view = array.getDefiningOp()) {
+        if (!view->hasTrait<OpTrait::MemDescViewTrait>())
+          break;
+        array = view->getOperand(0);
+      }
+      expected.insert(get(array).array);
+    });
+    run(task.front());
+  }
+
+private:
   void run(Block &block) {
     for (Operation &op : block) {
       if (finding || op.hasTrait<OpTrait::IsTerminator>())
@@ -153,7 +170,6 @@ public:
     }
   }
 
-private:
   static uint64_t address(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer); }
   uint64_t nameOf(int64_t number) {
     return choice.names.of(NameKind::Number, static_cast<uint64_t>(number));
@@ -196,8 +212,10 @@ private:
       Datum phase = get(wait.getPhase());
       if (!phase.number)
         return find(&op, "the phase that a wait is for is not known");
-      if (holds(&op, wait.getPred()))
+      if (holds(&op, wait.getPred())) {
         add(EventKind::Wait, &op, placeOf(&op, wait.getAlloc()), *phase.number & 1);
+        events.back().isOwn = expected.contains(events.back().place.first);
+      }
       return;
     }
     if (auto arrive = dyn_cast<ttng::ArriveBarrierOp>(op)) {
@@ -363,7 +381,9 @@ private:
       product = std::max(product, operands.back().product);
     }
     NameKind kind = NameKind::Expression;
-    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0) {
+    // Tables that tell tasks what to do do not change: the plan sees to that.
+    bool isTable = isa<tt::LoadOp>(op) && !isa<RankedTensorType>(op->getResult(0).getType());
+    if ((!isTable && !isMemoryEffectFree(op)) || op->getNumRegions() != 0) {
       kind = NameKind::Effect;
       parts = {address(op)};
     }
@@ -434,6 +454,8 @@ private:
 
   Choice &choice;
   DenseMap<Value, Datum> known;
+  /// Arrays of the barriers whose bytes the task expects.
+  DenseSet<Value> expected;
   int64_t products = 0;
 };
 
@@ -461,7 +483,7 @@ class Machine {
 public:
   Machine(ArrayRef<std::vector<Event>> tasks, const llvm::MapVector<Place, int64_t> &counts)
       : tasks(tasks), next(tasks.size()), ended(tasks.size()), started(tasks.size()),
-        waits(tasks.size()) {
+        waits(tasks.size()), expected(tasks.size()) {
     for (auto &[place, count] : counts)
       barriers[place].count = barriers[place].missing = count;
   }
@@ -548,6 +570,7 @@ private:
     case EventKind::Expect:
       arrive(event, 1);
       barriers[event.place].bytes += event.amount;
+      ++expected[task][event.place];
       break;
     case EventKind::Copy:
       copy(event);
@@ -574,6 +597,12 @@ private:
     land(barrier, event);
     if ((barrier.phases & 1) == event.amount)
       return false;
+    // A task that expects the bytes of a barrier waits for all phases that it has expected.
+    if (event.isOwn) {
+      if (barrier.phases < expected[task][event.place])
+        find(event.op, "a wait returns a phase too early");
+      return true;
+    }
     // The first wait for parity 1 is for the phase before the first.
     auto [known, isFirst] = waits[task].try_emplace(event.place, 1 - event.amount);
     if (barrier.phases < known->second)
@@ -612,6 +641,8 @@ private:
   SmallVector<size_t> next;
   SmallVector<int64_t> ended, started;
   SmallVector<llvm::MapVector<Place, int64_t>> waits;
+  /// Phases of each barrier whose bytes a task has expected.
+  SmallVector<llvm::MapVector<Place, int64_t>> expected;
   llvm::MapVector<Place, Barrier> barriers;
   llvm::MapVector<Place, Tile> tiles;
   std::optional<Finding> finding;
@@ -641,7 +672,7 @@ std::optional<Finding> auditOnce(ttg::WarpSpecializeOp op, Choice choice) {
       tracer.set(argument, outside.get(capture));
     if (!region.hasOneBlock())
       return std::optional<Finding>(Finding{op, "the control flow of a task is not structured"});
-    tracer.run(region.front());
+    tracer.run(region);
     tasks.push_back(std::move(tracer.events));
     return tracer.finding;
   };

@@ -25,10 +25,11 @@ public:
   }
 
 private:
-  /// Whether a loop has loads of its own, beside those of the ring.
+  /// Whether a loop loads something or makes descriptors of its own, beside what the ring is for.
   static bool hasLoads(scf::ForOp loop) {
     return llvm::any_of(loop.getBody()->without_terminator(), [](Operation &op) {
-      return isa<mlir::triton::LoadOp, mlir::triton::DescriptorLoadLikeOpInterface>(op);
+      return isa<mlir::triton::LoadOp, mlir::triton::MakeTensorDescOp,
+                 mlir::triton::DescriptorLoadLikeOpInterface>(op);
     });
   }
 

@@ -47,15 +47,33 @@ Value throughViews(Value value) {
   return value;
 }
 
+/// Whether a copy by a descriptor can write a tile as it is. Dimensions of one in front may be left
+/// out of the tile.
+bool isTileOf(ttg::MemDescType tile, tt::TensorDescInterface desc) {
+  ArrayRef<int64_t> block = desc.getShape();
+  while (block.size() > tile.getShape().size() && block.front() == 1)
+    block = block.drop_front();
+  auto wanted = dyn_cast<ttg::NVMMASharedEncodingAttr>(tile.getEncoding());
+  auto made = dyn_cast_or_null<ttg::NVMMASharedEncodingAttr>(desc.getSharedLayout());
+  return block == tile.getShape() && wanted && made &&
+         wanted.getSwizzlingByteWidth() == made.getSwizzlingByteWidth() &&
+         wanted.getTransposed() == made.getTransposed() &&
+         wanted.getElementBitWidth() == made.getElementBitWidth() &&
+         wanted.getFp4Padded() == made.getFp4Padded();
+}
+
 bool isScalar(Type type) { return !isa<RankedTensorType, ttg::MemDescType>(type); }
 
 //===----------------------------------------------------------------------===//
 // What memory is read and written
 //===----------------------------------------------------------------------===//
 
-/// The arguments of the kernel an address comes from, and whether there may be others.
+/// An argument of the kernel, and how many loads lead from it to an address.
+using Base = std::pair<Value, unsigned>;
+
+/// What an address comes from, and whether there may be more.
 struct Bases {
-  llvm::SmallSetVector<Value, 2> known;
+  llvm::SmallSetVector<Base, 2> known;
   bool isOpen = false;
 };
 
@@ -68,18 +86,18 @@ bool isAddress(Value value) {
 
 Bases basesOf(Value address) {
   Bases bases;
-  llvm::SmallSetVector<Value, 8> work;
-  work.insert(address);
+  llvm::SmallSetVector<Base, 8> work;
+  work.insert({address, 0});
   for (size_t i = 0; i != work.size(); ++i) {
-    Value value = work[i];
+    auto [value, loads] = work[i];
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       auto loop = dyn_cast<scf::ForOp>(parent);
       if (isa<tt::FuncOp>(parent)) {
-        bases.known.insert(argument);
+        bases.known.insert({argument, loads});
       } else if (loop && argument != loop.getInductionVar()) {
-        work.insert(loop.getTiedLoopInit(argument)->get());
-        work.insert(loop.getTiedLoopYieldedValue(argument)->get());
+        work.insert({loop.getTiedLoopInit(argument)->get(), loads});
+        work.insert({loop.getTiedLoopYieldedValue(argument)->get(), loads});
       } else {
         bases.isOpen = true;
       }
@@ -88,15 +106,21 @@ Bases basesOf(Value address) {
     Operation *op = value.getDefiningOp();
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       unsigned index = cast<OpResult>(value).getResultNumber();
-      work.insert(loop.getInitArgs()[index]);
-      work.insert(loop.getYieldedValues()[index]);
+      work.insert({loop.getInitArgs()[index], loads});
+      work.insert({loop.getYieldedValues()[index], loads});
       continue;
     }
+    // A table holds addresses as numbers.
+    if (auto cast = dyn_cast<tt::IntToPtrOp>(op))
+      if (auto load = cast.getSrc().getDefiningOp<tt::LoadOp>()) {
+        work.insert({load.getPtr(), loads + 1});
+        continue;
+      }
     bool isDerived = false;
     if (op->getNumRegions() == 0 && isMemoryEffectFree(op))
       for (Value operand : op->getOperands())
         if (isAddress(operand)) {
-          work.insert(operand);
+          work.insert({operand, loads});
           isDerived = true;
         }
     bases.isOpen |= !isDerived;
@@ -104,14 +128,15 @@ Bases basesOf(Value address) {
   return bases;
 }
 
-/// Returns an op of the kernel that may write what `loads` read. Triton takes two pointer arguments
-/// of a kernel to address different memory.
-Operation *findWriter(tt::FuncOp kernel, MutableArrayRef<RingLoad> loads) {
-  llvm::SmallSetVector<Value, 4> read;
-  for (RingLoad &ring : loads) {
-    Bases bases = basesOf(ring.load.getDesc());
+/// Returns an op of the kernel that may write what is read through `addresses`, or one of those if
+/// that is not known. Triton takes two pointer arguments of a kernel to address different memory;
+/// so are two tables of pointers taken here.
+Operation *findWriter(tt::FuncOp kernel, ArrayRef<OpOperand *> addresses) {
+  llvm::SmallSetVector<Base, 4> read;
+  for (OpOperand *address : addresses) {
+    Bases bases = basesOf(address->get());
     if (bases.isOpen)
-      return ring.load;
+      return address->getOwner();
     read.insert(bases.known.begin(), bases.known.end());
   }
   Operation *writer = nullptr;
@@ -136,7 +161,7 @@ Operation *findWriter(tt::FuncOp kernel, MutableArrayRef<RingLoad> loads) {
       hasAddress = true;
       Bases written = basesOf(operand);
       if (written.isOpen ||
-          llvm::any_of(written.known, [&](Value base) { return read.contains(base); }))
+          llvm::any_of(written.known, [&](const Base &base) { return read.contains(base); }))
         writer = op;
     }
     bool isLocal = llvm::any_of(op->getOperandTypes(),
@@ -250,9 +275,7 @@ private:
       if (load->getBlock() != plan.loop.getBody() || alloc->getBlock() != plan.loop.getBody())
         return decline(
             load, "an operand is loaded outside of the loop, and put into shared memory in it");
-      auto desc = load.getDesc().getType();
-      if (desc.getShape() != alloc.getType().getShape() ||
-          desc.getSharedLayout() != alloc.getType().getEncoding())
+      if (!isTileOf(alloc.getType(), load.getDesc().getType()))
         return decline(load, "a tile is wanted in another shape or layout than its descriptor's");
       if (!feedsDots(alloc))
         return decline(alloc, "a tile is used for more than products");
@@ -338,9 +361,17 @@ private:
       op = op->getParentOp();
     if (!plan.repeated.insert(op))
       return true;
-    if (!isMemoryEffectFree(op))
-      return decline(op, "an address depends on " + quote(op));
     bool isPossible = true;
+    Operation *effect = nullptr;
+    op->walk([&](Operation *inner) {
+      auto table = dyn_cast<tt::LoadOp>(inner);
+      if (table && isScalar(table.getType()) && !table.getIsVolatile())
+        tables.push_back(table);
+      else if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(inner))
+        effect = inner;
+    });
+    if (effect)
+      return decline(effect, "an address depends on " + quote(effect));
     op->walk([&](Operation *inner) {
       for (Type type : inner->getResultTypes())
         isPossible &= isScalar(type);
@@ -361,10 +392,15 @@ private:
   }
 
   bool checkMemory() {
-    Operation *writer = findWriter(plan.loop->getParentOfType<tt::FuncOp>(), plan.loads);
+    SmallVector<OpOperand *> addresses;
+    for (RingLoad &ring : plan.loads)
+      addresses.push_back(&ring.load.getDescMutable());
+    for (tt::LoadOp table : tables)
+      addresses.push_back(&table.getPtrMutable());
+    Operation *writer = findWriter(plan.loop->getParentOfType<tt::FuncOp>(), addresses);
     if (!writer)
       return true;
-    if (isa<tt::DescriptorLoadOp>(writer))
+    if (isa<tt::DescriptorLoadOp, tt::LoadOp>(writer))
       return decline(writer, "it is not known what memory an operand is loaded from");
     return decline(writer, quote(writer) + " may write what the producer loads ahead of it");
   }
@@ -473,6 +509,8 @@ private:
 
   PlanOptions options;
   Plan plan;
+  /// Loads that the producer repeats.
+  SmallVector<tt::LoadOp> tables;
   std::string reason;
   Operation *at = nullptr;
 };

@@ -71,15 +71,42 @@ private:
 
   /// Builds the ops of a block of the kernel that the task needs, and returns the position behind.
   RingState buildBlock(Block &block, RingState state) {
+    bool isAwaited = !block.getParentOp()->getParentOfType<scf::ForOp>() &&
+                     !isa<scf::ForOp>(block.getParentOp());
     for (Operation &op : block.without_terminator()) {
-      if (llvm::is_contained(plan.path, &op))
+      if (llvm::is_contained(plan.path, &op)) {
         state = build(&op, state);
-      else if (plan.repeated.contains(&op))
+        isAwaited = false;
+      } else if (plan.repeated.contains(&op)) {
+        if (!isAwaited && makesDescriptor(op)) {
+          awaitCopies(op.getLoc(), state);
+          isAwaited = true;
+        }
         clone(op);
-      else if (&op == plan.loads.back().load)
+      } else if (&op == plan.loads.back().load) {
         state = fill(state);
+      }
     }
     return state;
+  }
+
+  static bool makesDescriptor(Operation &op) {
+    return op.walk([](mlir::triton::MakeTensorDescOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  }
+
+  /// Waits until no copy is on its way: it may still read the descriptor that is made anew.
+  void awaitCopies(Location loc, RingState state) {
+    Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
+    Value before = arith::XOrIOp::create(builder, loc, state.phase, one);
+    for (unsigned i = 0; i != ring.slots; ++i) {
+      Value slot = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(i));
+      Value isFilled =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, slot, state.slot);
+      Value phase = arith::SelectOp::create(builder, loc, isFilled, state.phase, before);
+      Value full = viewOf(builder, loc, ring.full, slot, /*isMutable=*/true);
+      ttng::WaitBarrierOp::create(builder, loc, full, phase);
+    }
   }
 
   SmallVector<unsigned> neededOf(Operation *op) const {
