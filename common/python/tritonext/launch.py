@@ -42,15 +42,16 @@ def add_option(
     return launching.add_option(name, apply, freeze)
 
 
-def observe(observer: observing.Observer) -> observing.Handle:
+def observe(observer: Callable[[observing.Launch], Any]) -> observing.Handle:
     """Call ``observer`` instead of each launch of a ``@triton.jit`` function, until the returned handle's ``remove()``.
 
     Every thread is watched. With nobody watching, Triton's own functions are in place.
 
     Args:
-        observer: Called as ``observer(kernel, proceed, warmup=…, tuning=…)`` with the kernel, a function that does the
-            launch and returns what it does, whether it is ``kernel.warmup``, and whether an autotuner measures a
-            configuration with it. Returns what ``proceed`` returned. It may be called in several threads at once.
+        observer: Called with the launch, in whichever thread it happens: ``launch.kernel``, whether it only compiles
+            (``launch.warmup``), whether an autotuner measures with it (``launch.tuning``). Returns what
+            ``launch.proceed()`` returns, which does it. ``launch.compile()`` gives the compiled kernel and launches
+            nothing.
 
     Raises:
         InternalError: The installed Triton lacks what this is made of.

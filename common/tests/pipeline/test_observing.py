@@ -34,9 +34,10 @@ def seen():
     """Watch the test's launches: names with whether they warm up and whether they tune."""
     found = []
 
-    def observer(kernel, proceed, *, warmup, tuning):
-        compiled = proceed()
-        found.append((kernel.__name__, compiled.name, warmup, tuning))
+    def observer(launched):
+        compiled = launched.proceed()
+        assert launched.compile() is compiled
+        found.append((launched.kernel.__name__, compiled.name, launched.warmup, launched.tuning))
         return compiled
 
     handle = launch.observe(observer)
@@ -63,9 +64,9 @@ def test_observers_nest_and_leave_in_any_order():
     order = []
 
     def observer(name):
-        def observe(kernel, proceed, *, warmup, tuning):
+        def observe(launched):
             order.append(name)
-            return proceed()
+            return launched.proceed()
 
         return observe
 
@@ -90,9 +91,9 @@ def test_profile_memory_has_one_provider():
     later.remove()
 
 
-def test_another_launcher_is_refused(monkeypatch):
+def test_another_launcher_is_refused():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit.JITFunction, "run", lambda self, *args: None)
         with pytest.raises(InternalError, match="watching launches needs"):
-            launch.observe(lambda *args, **kwargs: None)
+            launch.observe(lambda launched: None)
     assert not observing._observers

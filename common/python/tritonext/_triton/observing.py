@@ -10,13 +10,13 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from triton.runtime import _allocation, autotuner, jit
 
 from tritonext.errors import InternalError, PipelineError
 
-__all__ = ["Handle", "Observer", "observe", "provide_profile_memory"]
+__all__ = ["Handle", "Launch", "observe", "provide_profile_memory"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
@@ -25,10 +25,27 @@ _originals: dict[type, Callable] = {}
 _tuning = threading.local()
 
 
-class Observer(Protocol):
-    """Called instead of each launch; see :func:`tritonext.launch.observe`."""
+class Launch:
+    """A launch that somebody watches.
 
-    def __call__(self, kernel: Any, proceed: Callable[[], Any], *, warmup: bool, tuning: bool) -> Any: ...
+    Args:
+        kernel: The ``@triton.jit`` function.
+        warmup: Whether it is ``kernel.warmup``, which only compiles.
+        tuning: Whether an autotuner measures a configuration with it.
+        proceed: What the observer calls to do it.
+        compile: Compiles it, with what is active where it is called, and launches nothing.
+    """
+
+    __slots__ = ("compile", "kernel", "proceed", "tuning", "warmup")
+
+    def __init__(
+        self, kernel: Any, warmup: bool, tuning: bool, proceed: Callable[[], Any], compile: Callable[[], Any]
+    ) -> None:
+        self.kernel = kernel
+        self.warmup = warmup
+        self.tuning = tuning
+        self.proceed = proceed
+        self.compile = compile
 
 
 class Handle:
@@ -51,7 +68,7 @@ class Handle:
             undo(self)
 
 
-def observe(observer: Observer) -> Handle:
+def observe(observer: Callable[[Launch], Any]) -> Handle:
     """Watch launches; see :func:`tritonext.launch.observe`."""
     global _observers
     with _lock:
@@ -125,9 +142,12 @@ def _run(original: Callable) -> Callable:
         def proceed() -> Any:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
+        def compile() -> Any:
+            return original(self, *args, grid=grid, warmup=True, **kwargs)
+
         tuning = getattr(_tuning, "depth", 0) > 0
         for handle in observers:
-            proceed = functools.partial(handle.value, self, proceed, warmup=warmup, tuning=tuning)
+            proceed = functools.partial(handle.value, Launch(self, warmup, tuning, proceed, compile))
         return proceed()
 
     return run
