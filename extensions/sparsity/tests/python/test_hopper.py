@@ -25,7 +25,7 @@ SIZES = {"fp16": 2, "bf16": 2, "fp8e4nv": 1, "fp8e5": 1, "fp32": 4}
 
 def compile_kernel(config, dtype="bf16", out="bf16", activation="none", given=()):
     def descriptor(kind, block):
-        return f"tensordesc<{kind}[{block[0]},{block[1]}],{hopper.shared_layout(block, 8 * SIZES[kind])!r}>"
+        return f"tensordesc<{kind}[{block[0]},{block[1]}],{hopper.shared_layout(tuple(block), 8 * SIZES[kind])!r}>"
 
     signature = {
         "values_desc": descriptor(dtype, [config.block_m, config.block_k // 2]),

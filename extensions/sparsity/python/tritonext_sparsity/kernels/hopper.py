@@ -685,7 +685,8 @@ def choose(x: torch.Tensor, features: int, out_dtype: torch.dtype) -> Config:
     return candidates(tokens, features, depth, x.dtype, out_dtype, _multiprocessors(x.device.index))[0]
 
 
-def shared_layout(block: list[int], bits: int) -> gl.NVMMASharedLayout:
+@functools.cache
+def shared_layout(block: tuple[int, ...], bits: int) -> gl.NVMMASharedLayout:
     """Return the layout in shared memory of a tile with rows of at least 32 bytes."""
     width = block[-1] * bits // 8
     return gl.NVMMASharedLayout(min(128, width & -width), bits, len(block))
@@ -726,8 +727,8 @@ def sparse_linear_hopper(
     tokens, K = x.shape
     features = values.shape[0]
 
-    def describe(tensor: torch.Tensor, block: list[int]) -> TensorDescriptor:
-        return TensorDescriptor.from_tensor(tensor, block, shared_layout(block, 8 * tensor.element_size()))
+    def describe(tensor: torch.Tensor, *block: int) -> TensorDescriptor:
+        return TensorDescriptor.from_tensor(tensor, list(block), shared_layout(block, 8 * tensor.element_size()))
 
     tiles = -(-tokens // config.block_n) * -(-features // config.block_m)
     blocks = _multiprocessors(x.device.index)
@@ -740,9 +741,9 @@ def sparse_linear_hopper(
     else:
         blocks = min(tiles, blocks)
     sparse_gemm[(blocks,)](
-        describe(values, [config.block_m, config.block_k // 2]),
-        describe(x, [config.block_n, config.block_k]),
-        describe(out, [config.block_n // config.split, config.block_m // 2]),
+        describe(values, config.block_m, config.block_k // 2),
+        describe(x, config.block_n, config.block_k),
+        describe(out, config.block_n // config.split, config.block_m // 2),
         meta.view(torch.int32),
         scale_w,
         scale_x,
