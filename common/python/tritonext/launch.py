@@ -61,12 +61,12 @@ def observe(observer: Callable[[observing.Launch], Any]) -> observing.Handle:
     return observing.observe(observer)
 
 
-def provide_profile_memory(allocate: Callable[[int, int, int | None], Any]) -> observing.Handle:
+def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], Any]) -> observing.Handle:
     """Give launches of kernels with a *profile scratch* their memory, until the returned handle's ``remove()``.
 
     Args:
-        allocate: Called in the launching thread with bytes, alignment and stream; returns an object with
-            ``data_ptr()``.
+        allocate: Called in the launching thread with the compiled kernel, the grid, the bytes that it asks for and the
+            stream; returns an object with ``data_ptr()``.
 
     Raises:
         PipelineError: Somebody else provides it, such as Proton.

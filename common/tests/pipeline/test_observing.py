@@ -7,6 +7,7 @@ import threading
 import pytest
 import triton
 import triton.language as tl
+from triton.compiler import compiler
 from triton.runtime import _allocation, autotuner, jit
 
 from tritonext import launch
@@ -18,7 +19,9 @@ from tritonext.testing import fake_driver
 @pytest.fixture(autouse=True)
 def triton_as_it_was():
     run, bench = jit.JITFunction.run, autotuner.Autotuner._bench
+    metadata = compiler.CompiledKernel.launch_metadata
     yield
+    assert compiler.CompiledKernel.launch_metadata is metadata
     assert jit.JITFunction.run is run
     assert autotuner.Autotuner._bench is bench
     assert not _allocation.has_profile_allocator()
@@ -81,14 +84,25 @@ def test_observers_nest_and_leave_in_any_order():
 
 
 def test_profile_memory_has_one_provider():
-    handle = launch.provide_profile_memory(lambda size, alignment, stream: None)
+    handle = launch.provide_profile_memory(lambda *request: None)
     with pytest.raises(PipelineError, match="another profiler provides"):
-        launch.provide_profile_memory(lambda size, alignment, stream: None)
+        launch.provide_profile_memory(lambda *request: None)
     handle.remove()
-    later = launch.provide_profile_memory(lambda size, alignment, stream: None)
+    later = launch.provide_profile_memory(lambda *request: None)
     handle.remove()
     assert _allocation.has_profile_allocator()
     later.remove()
+
+
+def test_profile_memory_is_asked_for_with_the_kernel_it_is_for():
+    requests = []
+    handle = launch.provide_profile_memory(lambda *request: requests.append(request))
+    with fake_driver.active():
+        compiled = plain[(7, 2)](fake_driver.Array("fp32"))
+        # What Triton's launcher does for a kernel with such memory, with the grid as it was given.
+        _allocation._profile_allocator(128, 16, None)
+    handle.remove()
+    assert requests == [(compiled, (7, 2), 128, 0)]
 
 
 def test_another_launcher_is_refused():

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from triton.compiler import compiler
 from triton.runtime import _allocation, autotuner, jit
 
 from tritonext.errors import InternalError, PipelineError
@@ -22,7 +23,8 @@ _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
 _observers: tuple[Handle, ...] = ()
 _originals: dict[type, Callable] = {}
-_tuning = threading.local()
+# Of each thread: how deep it is in tuning, and what it launches.
+_thread = threading.local()
 
 
 class Launch:
@@ -82,7 +84,7 @@ def observe(observer: Callable[[Launch], Any]) -> Handle:
     return handle
 
 
-def provide_profile_memory(allocate: Callable[[int, int, int | None], Any]) -> Handle:
+def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], Any]) -> Handle:
     """Give kernels their profile memory; see :func:`tritonext.launch.provide_profile_memory`."""
     with _lock:
         if _allocation.has_profile_allocator():
@@ -91,14 +93,29 @@ def provide_profile_memory(allocate: Callable[[int, int, int | None], Any]) -> H
                 found=repr(_allocation._profile_allocator.get()),
                 hint="end its session first; Proton's ends with triton.profiler.finalize()",
             )
-        _allocation.set_profile_allocator(allocate)
-    return Handle(allocate, _withdraw)
+        original = compiler.CompiledKernel.launch_metadata
 
+        @functools.wraps(original)
+        def launch_metadata(self: Any, grid: Any, stream: int, *args: Any) -> Any:
+            # Triton calls this in front of each launch; the allocator is not told what the memory is for.
+            _thread.launched = self, grid
+            return original(self, grid, stream, *args)
 
-def _withdraw(handle: Handle) -> None:
-    # Whoever came after us keeps theirs.
-    if _allocation._profile_allocator.get() is handle.value:
-        _allocation.set_profile_allocator(None)
+        def provide(size: int, alignment: int, stream: int | None) -> Any:
+            kernel, grid = _thread.launched
+            return allocate(kernel, grid, size, stream or 0)
+
+        compiler.CompiledKernel.launch_metadata = launch_metadata
+        _allocation.set_profile_allocator(provide)
+
+    def withdraw(handle: Handle) -> None:
+        # Whoever came after us keeps theirs.
+        if _allocation._profile_allocator.get() is provide:
+            _allocation.set_profile_allocator(None)
+        if compiler.CompiledKernel.launch_metadata is launch_metadata:
+            compiler.CompiledKernel.launch_metadata = original
+
+    return Handle(allocate, withdraw)
 
 
 def _forget(handle: Handle) -> None:
@@ -145,7 +162,7 @@ def _run(original: Callable) -> Callable:
         def compile() -> Any:
             return original(self, *args, grid=grid, warmup=True, **kwargs)
 
-        tuning = getattr(_tuning, "depth", 0) > 0
+        tuning = getattr(_thread, "tuning", 0) > 0
         for handle in observers:
             proceed = functools.partial(handle.value, Launch(self, warmup, tuning, proceed, compile))
         return proceed()
@@ -156,10 +173,10 @@ def _run(original: Callable) -> Callable:
 def _bench(original: Callable) -> Callable:
     @functools.wraps(original)
     def bench(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _tuning.depth = getattr(_tuning, "depth", 0) + 1
+        _thread.tuning = getattr(_thread, "tuning", 0) + 1
         try:
             return original(self, *args, **kwargs)
         finally:
-            _tuning.depth -= 1
+            _thread.tuning -= 1
 
     return bench
