@@ -91,4 +91,5 @@ def main() -> None:
     options.result.write_text(json.dumps(state))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tritonext.testing.conformance.subjects import source  # noqa: F401
+
 PASS_DEF = re.compile(r'^def\s+(\w+)\s*:\s*(?:Pass|InterfacePass)\s*<\s*"([^"]+)"', re.MULTILINE)
 STATEMENT = re.compile(
     r"\b(?:emitError|emitOpError|emitWarning|emitRemark|attachNote|notifyFailure|reportMissed)\b[^;]*;", re.DOTALL
@@ -14,23 +16,23 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def test_manifest_is_the_one_that_is_installed(extension, source):
+def test_manifest_is_the_one_that_is_installed(extension, source):  # noqa: F811
     assert source.manifest == extension.manifest, "rebuild and reinstall the extension"
 
 
-def test_tablegen_and_manifest_name_the_same_passes(extension, source):
+def test_tablegen_and_manifest_name_the_same_passes(extension, source):  # noqa: F811
     text = "".join(path.read_text() for path in source.files("include/**/*.td"))
     defined = dict(PASS_DEF.findall(text))
     assert defined == {entry.definition: entry.flag for entry in extension.manifest.passes}
 
 
-def test_pass_lives_in_the_file_of_its_name(extension, entry, source):
+def test_pass_lives_in_the_file_of_its_name(extension, entry, source):  # noqa: F811
     [path] = source.files(f"lib/**/{entry.stem}.cpp")
     assert f'#define DEBUG_TYPE "{entry.flag}"' in path.read_text()
 
 
 @pytest.mark.parametrize("suffix", ["", "_invalid"], ids=["golden", "invalid"])
-def test_pass_has_its_lit_tests(extension, entry, source, suffix):
+def test_pass_has_its_lit_tests(extension, entry, source, suffix):  # noqa: F811
     path = source.lit(entry, suffix)
     assert path.is_file(), f"expected {path.relative_to(source.directory)}"
     text = path.read_text()
@@ -40,7 +42,7 @@ def test_pass_has_its_lit_tests(extension, entry, source, suffix):
         assert "expected-" in text or "not %opt" in text, "a test of refusals must expect one"
 
 
-def test_every_message_is_matched_by_a_test(extension, source):
+def test_every_message_is_matched_by_a_test(extension, source):  # noqa: F811
     """Each piece of text in a diagnostic or remark, up to the values between them, stands in some test."""
     tests = "".join(path.read_text() for path in source.files("tests/**/*.mlir", "tests/**/*.py")).replace('\\"', '"')
     missing = []

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tritonext.testing import Finished, run_python
+from tritonext.testing.conformance.subjects import source  # noqa: F401
 
 
 def run(flag: str, extension: str, text: str) -> Finished:
@@ -31,7 +32,7 @@ def test_refuses_unknown_options_without_a_crash(extension, entry):
     assert "does not accept its options" in done.stderr, done
 
 
-def test_leaves_valid_ir_and_is_idempotent_as_declared(extension, entry, source):
+def test_leaves_valid_ir_and_is_idempotent_as_declared(extension, entry, source):  # noqa: F811
     path = source.lit(entry)
     if not path.is_file():
         pytest.skip("the pass has no golden; test_sources.py reports it")
