@@ -81,7 +81,7 @@ def demo(session: nox.Session) -> None:
 @compiling_session()
 def tests(session: nox.Session) -> None:
     """Build everything, install it, and run every test that the machine can run."""
-    python = shared(session, "test")
+    python = shared(session, "develop", "test")
     python("ci/build.py", "--all", "--install")
     spread = ["-n", "logical", "--dist", "loadgroup", "--no-loadscope-reorder"]
     python("-m", "pytest", *(session.posargs or ["--check-counts", *spread]))
@@ -90,7 +90,7 @@ def tests(session: nox.Session) -> None:
 @compiling_session(name="tlx-published")
 def tlx_published(session: nox.Session) -> None:
     """Download published TLX wheels, compile their Hopper kernels unchanged with our package, and print a table."""
-    python = shared(session, "test")
+    python = shared(session, "develop", "test")
     python("ci/build.py", "tlx", "--install")
     python("ci/published_tlx.py", *session.posargs)
 
@@ -113,7 +113,7 @@ def tidy(session: nox.Session) -> None:
 @compiling_session()
 def gpu(session: nox.Session) -> None:
     """Run the tests that need an NVIDIA GPU."""
-    python = shared(session, "test", "gpu")
+    python = shared(session, "develop", "test", "gpu")
     python("ci/build.py", "--all", "--install")
     python("-m", "pytest", "-m", "gpu", *session.posargs)
 
@@ -143,7 +143,7 @@ def docs(session: nox.Session) -> None:
 @compiling_session(name="tlx-fuzz")
 def tlx_fuzz(session: nox.Session) -> None:
     """Compile and simulate 2,000 random TLX programs; takes some minutes."""
-    python = shared(session, "test")
+    python = shared(session, "develop", "test")
     python("ci/build.py", "tlx", "--install")
     python("extensions/tlx/tests/fuzz/run.py", *session.posargs)
 
@@ -151,6 +151,6 @@ def tlx_fuzz(session: nox.Session) -> None:
 @compiling_session(name="sparsity-fuzz")
 def sparsity_fuzz(session: nox.Session) -> None:
     """Compare 300 random sparse products with float64 on a GPU; `-- --compile` only compiles them."""
-    python = shared(session, "test", *([] if "--compile" in session.posargs else ["gpu"]))
+    python = shared(session, "develop", "test", *([] if "--compile" in session.posargs else ["gpu"]))
     python("ci/build.py", "sparsity", "--install")
     python("extensions/sparsity/tests/fuzz/run.py", *session.posargs)

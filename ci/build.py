@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> None:
     directories = {name: workspace.extension_directory(name) for name in names}
 
     DIST.mkdir(exist_ok=True)
-    sdk_digest = digest(workspace.ROOT / "common", workspace.ROOT / "versions.toml")
+    sdk_digest = digest(*(workspace.ROOT / name for name in ("common", "templates", "versions.toml")))
     sdk = build("tritonext", workspace.ROOT / "common", sdk_digest)
     install(sdk, with_dependencies=True)
     if not directories:

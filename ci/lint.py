@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterable
+
+from cookiecutter.main import cookiecutter
 
 import workspace
 
@@ -44,6 +48,7 @@ def main(argv: list[str] | None = None) -> None:
         "import rules": import_rules,
         "version copies": version_copies,
         "hygiene": hygiene,
+        "template": template,
         "generated files": lambda: tool("python", "ci/docs.py", *([] if fix else ["--check"])),
     }
     failed = 0
@@ -60,7 +65,9 @@ def tracked(*patterns: str) -> list[str]:
     """Return the tracked and new files that match ``patterns``, relative to the root."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "--", *patterns]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")
-    return [name for name in listed if name and (ROOT / name).is_file()]
+    files = [name for name in listed if name and (ROOT / name).is_file()]
+    # A template is no source until it is rendered; only its text is looked at.
+    return files if patterns == () else [name for name in files if not name.startswith("templates/")]
 
 
 def tool(*command: str) -> list[str]:
@@ -75,6 +82,34 @@ def clang_format(fix: bool) -> list[str]:
     """Check C++ against .clang-format."""
     files = tracked("*.cpp", "*.h")
     return tool("clang-format", *(["-i"] if fix else ["--dry-run", "--Werror"]), *files) if files else []
+
+
+KINDS = ("pass", "dialect", "op", "backend", "profiler")
+
+
+def template() -> Iterable[str]:
+    """Render the template of extensions for each kind and for all of them, and check what comes out as our own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for kinds in (*((kind,) for kind in KINDS), KINDS):
+            place = pathlib.Path(scratch, "-".join(kinds))
+            answers = {f"with_{kind}": kind in kinds for kind in KINDS} | {"id": "demo"}
+            made = pathlib.Path(
+                cookiecutter(
+                    str(ROOT / "templates" / "extension"),
+                    no_input=True,
+                    extra_context=answers,
+                    output_dir=str(place),
+                    default_config={"replay_dir": scratch, "cookiecutters_dir": scratch},
+                )
+            )
+            commands = [["ruff", "check", "-q", "--output-format=concise"], ["ruff", "format", "-q", "--diff"]]
+            commands = [[*command, "--no-cache", str(made)] for command in commands]
+            sources = [str(path) for path in made.rglob("*") if path.suffix in (".h", ".cpp")]
+            if sources:
+                style = f"--style=file:{ROOT / '.clang-format'}"
+                commands.append(["clang-format", style, "--dry-run", "--Werror", *sources])
+            for command in commands:
+                yield from (f"{'+'.join(kinds)}: {line.replace(scratch, '')}" for line in tool(*command))
 
 
 def imports(path: pathlib.Path) -> Iterable[tuple[int, str]]:
@@ -127,10 +162,15 @@ def version_copies() -> Iterable[str]:
     pins = workspace.pins()
     triton = pins["triton"]["version"]
     series = ".".join(pins["tritonext"]["version"].split(".")[:2])
-    wanted = sorted(workspace.requirements("build"))
-    stated = sorted(pyproject(ROOT / "common")["project"]["optional-dependencies"]["build"])
-    if stated != wanted:
-        yield f"common/pyproject.toml: extra `build` is {stated}, versions.toml says {wanted}"
+    for extra in ("build", "develop"):
+        wanted = sorted(workspace.requirements(extra))
+        stated = sorted(pyproject(ROOT / "common")["project"]["optional-dependencies"][extra])
+        if stated != wanted:
+            yield f"common/pyproject.toml: extra `{extra}` is {stated}, versions.toml says {wanted}"
+    answers = json.loads((ROOT / "templates" / "extension" / "cookiecutter.json").read_text())
+    for key, wanted in (("__triton", triton), ("__series", series)):
+        if answers[key] != wanted:
+            yield f"templates/extension/cookiecutter.json: {key} is {answers[key]}, versions.toml says {wanted}"
     for name, directory in workspace.extensions(fixtures=True).items():
         data = pyproject(directory)
         where = directory.relative_to(ROOT) / "pyproject.toml"

@@ -14,7 +14,7 @@ import pytest
 from tritonext import __version__, cli
 from tritonext.testing import install_copy, run_python
 
-COMMANDS = ["list", "pipeline", "explain", "opt", "abi", "toolchain"]
+COMMANDS = ["new", "new-pass", "new-op", "list", "pipeline", "explain", "opt", "abi", "toolchain"]
 
 
 def run(*arguments: str, **keywords):

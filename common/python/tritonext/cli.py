@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["guarded", "main"]
 
-# Module whose `main` implements each subcommand, and its summary.
+# Module that implements each subcommand, by its `main` or by the function behind the colon, and its summary.
 _COMMANDS = {
+    "new": ("scaffold:new", "make a new extension from the template"),
+    "new-pass": ("scaffold:new_pass", "add a pass with its tests to an extension"),
+    "new-op": ("scaffold:new_op", "add an op with its lowering and tests to an extension"),
     "pipeline": ("pipeline", "show stock pipelines with their anchors, and what active pipelines change"),
     "explain": ("explain", "compile a kernel and show what each pass changed, with remarks and resources"),
     "opt": ("opt", "run passes by name on textual IR"),
@@ -35,6 +38,7 @@ _COMMANDS = {
 
 _EXAMPLES = """\
 examples:
+  tritonext new demo --kind pass
   tritonext list
   tritonext pipeline --target cuda:90
   tritonext explain kernel.py::matmul --target cuda:90
@@ -127,14 +131,15 @@ def _call(entry: importlib.metadata.EntryPoint, arguments: list[str]) -> int:
 
 def _delegate(name: str, arguments: list[str]) -> int:
     try:
-        module = importlib.import_module(f".{_COMMANDS[name][0]}", __package__)
+        place, _, function = _COMMANDS[name][0].partition(":")
+        module = importlib.import_module(f".{place}", __package__)
     except ModuleNotFoundError as error:
         raise ExtensionError(
             f"`tritonext {name}` needs a module that is not installed",
             expected=f"an importable module {error.name}",
             hint="install tritonext with its dependencies: `pip install --force-reinstall dist/tritonext-*.whl`",
         ) from error
-    return module.main(arguments)
+    return getattr(module, function or "main")(arguments)
 
 
 def guarded(function: Callable[[], int]) -> int:

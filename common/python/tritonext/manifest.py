@@ -27,6 +27,7 @@ __all__ = [
     "OpEntry",
     "PassEntry",
     "Requirement",
+    "is_id",
     "load",
 ]
 
@@ -259,6 +260,11 @@ def load(path: str | os.PathLike[str]) -> Manifest:
     return manifest
 
 
+def is_id(text: str) -> bool:
+    """Say whether ``text`` can be the id of an extension: lower snake case, and no keyword of C++."""
+    return bool(_ID.fullmatch(text)) and text not in _RESERVED_IDS
+
+
 def _pass_to_data(entry: PassEntry) -> dict[str, object]:
     data: dict[str, object] = {"def": entry.definition, "stage": entry.stage, "idempotent": entry.idempotent}
     if entry.position:
@@ -380,7 +386,7 @@ def _check_schema(table: _Table) -> None:
 def _parse(table: _Table, version: str, description: str) -> Manifest:
     noun = "a lower_snake id such as loop_split, which is no C++ keyword"
     identifier = table.string("id", _ID, noun)
-    if identifier in _RESERVED_IDS:
+    if not is_id(identifier):
         raise table.error("id", "a key has a malformed value", expected=noun, found=repr(identifier))
     passes = tuple(_parse_pass(entry, identifier) for entry in table.tables("passes"))
     dialects = tuple(_parse_dialect(entry, identifier) for entry in table.tables("dialects"))

@@ -44,6 +44,7 @@ __all__ = [
     "insert_before",
     "main",
     "of_extension",
+    "of_passes",
     "replace_pass",
     "replace_pipeline",
     "replace_stage",
@@ -552,10 +553,29 @@ def of_extension(extension: InstalledExtension, /, **options: Any) -> Pipeline:
     from . import loader
 
     # Loaded first: importing the package may need the library, and the library's parser decides about the options.
-    native = loader.load(extension.id).native
+    loader.load(extension.id)
     custom = getattr(extension.module(), "pipeline", None)
     if callable(custom):
         return _custom(extension, custom, options)
+    return of_passes(extension, **options)
+
+
+def of_passes(extension: InstalledExtension, /, **options: Any) -> Pipeline:
+    """Return the pipeline that places an extension's passes at the anchors of its manifest, and nothing else.
+
+    A package's own ``pipeline`` starts from it where it adds steps to those of the manifest.
+
+    Args:
+        extension: The installed extension.
+        options: Options of its passes, with underscores where a pass option has hyphens; each goes to every pass that
+            has it.
+
+    Raises:
+        OptionError: No pass of the extension accepts an option.
+    """
+    from . import loader
+
+    native = loader.load(extension.id).native
     passes = [entry.name for entry in extension.manifest.passes if entry.position]
     chosen: dict[str, dict[str, Any]] = {name: {} for name in passes}
     for key, value in options.items():

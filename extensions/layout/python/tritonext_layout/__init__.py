@@ -1,6 +1,7 @@
-"""Layout optimizations for stock Triton. Importing loads and registers the passes; it activates none.
+"""Layout optimizations for stock Triton: stores that keep data in its warp.
 
-Activate them with ``tritonext.use("layout")`` or ``TRITONEXT_ENABLE=layout``.
+Importing loads and registers the passes; it activates none. Activate them with ``tritonext.use("layout")`` or
+``TRITONEXT_ENABLE=layout``.
 """
 
 import tritonext

@@ -1,22 +1,17 @@
-"""Fixtures that compile kernels with and without the extension."""
+"""Fixtures of the tests that compile kernels with and without the extension."""
 
 from __future__ import annotations
 
 import importlib.util
 
 import pytest
-import triton
+
+from tritonext.testing.fixtures import empty_cache
+
+__all__ = ["empty_cache"]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def extension_installed():
     if importlib.util.find_spec("tritonext_layout") is None:
         pytest.skip("the extension layout is not installed")
-
-
-@pytest.fixture(autouse=True)
-def empty_cache(tmp_path):
-    """Compile for real: a kernel from the cache runs no pass and gives no remark."""
-    with triton.knobs.cache.scope():
-        triton.knobs.cache.dir = str(tmp_path / "cache")
-        yield

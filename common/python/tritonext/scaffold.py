@@ -1,0 +1,563 @@
+"""New extensions, and new passes and ops in one, from the template in ``templates/extension``.
+
+Everything is rendered into a directory of its own first. What the user named appears there whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import keyword
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from . import manifest as manifests
+from . import registry, versions
+from .build.paths import sdk_root
+from .errors import InternalError, OptionError, UserError
+from .manifest import Manifest
+
+__all__ = ["KINDS", "LICENSES", "create", "create_op", "create_pass", "render", "template_dir"]
+
+KINDS = {
+    "pass": "a pass over the IR of kernels",
+    "dialect": "a dialect with an op, a pass that finds it in kernels and one that lowers it",
+    "op": "an op that kernels call, with its dialect and lowering",
+    "backend": "a hook that changes what a stage of the backend makes",
+    "profiler": "a hook that marks kernels for a profiler and times their compilation",
+}
+"""What an extension can start from."""
+
+LICENSES = ("MIT", "Apache-2.0", "BSD-3-Clause")
+
+_DESCRIPTION = "Compiler extension for stock Triton"
+_PASS_NAME = re.compile(r"[A-Z][a-z0-9]*([A-Z][a-z0-9]*)+")
+_OP_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# Of a text that stands in TOML, in C++ and in Python strings.
+_PLAIN = re.compile(r'[^"\\{}\x00-\x1f\x7f]+')
+# Longer ones do not fit into a line of the generated files.
+_LONGEST_ID = 24
+_LONGEST_DESCRIPTION = 100
+
+
+def template_dir() -> pathlib.Path:
+    """Return the directory of the cookiecutter template of extensions."""
+    root = sdk_root()
+    inside = root / "templates" / "extension"
+    return inside if inside.is_dir() else root.parent / "templates" / "extension"
+
+
+def render(out: pathlib.Path, identifier: str, kinds: Sequence[str], **answers: Any) -> pathlib.Path:
+    """Render the template.
+
+    Args:
+        out: An existing directory, in which the extension's is made.
+        identifier: Id of the extension.
+        kinds: Some of :data:`KINDS`.
+        answers: Other variables of the template's ``cookiecutter.json``.
+
+    Returns:
+        The directory of the extension.
+
+    Raises:
+        UserError: cookiecutter is not installed.
+        InternalError: The template cannot be rendered.
+    """
+    try:
+        from cookiecutter.exceptions import CookiecutterException
+        from cookiecutter.main import cookiecutter
+    except ImportError as error:
+        raise UserError(
+            "cookiecutter is not installed, which renders the template of extensions",
+            expected="cookiecutter 2",
+            found=str(error),
+            hint="install the SDK with what develops an extension: "
+            '`wheel=$(ls dist/tritonext-*.whl); pip install "$wheel[build,develop]"`',
+        ) from error
+    pins = versions.load()
+    context = {
+        "id": identifier,
+        "__triton": pins["triton"]["version"],
+        "__series": ".".join(pins["tritonext"]["version"].split(".")[:2]),
+        **{f"with_{kind}": kind in kinds for kind in KINDS},
+        **answers,
+    }
+    with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
+        # Without a configuration of its own it reads the user's, and keeps the answers in the home directory.
+        config = pathlib.Path(scratch, "config.yaml")
+        config.write_text(f'cookiecutters_dir: "{scratch}/templates"\nreplay_dir: "{scratch}/replay"\n')
+        # pip compiles what looks like Python in a wheel, and the template is to have its own files alone.
+        template = shutil.copytree(
+            template_dir(), pathlib.Path(scratch, "template"), ignore=shutil.ignore_patterns("__pycache__")
+        )
+        try:
+            made = cookiecutter(
+                str(template),
+                no_input=True,
+                extra_context=context,
+                output_dir=str(out),
+                config_file=str(config),
+            )
+        except CookiecutterException as error:
+            raise InternalError(
+                "the template of extensions cannot be rendered", where=template_dir(), found=str(error)
+            ) from error
+    return pathlib.Path(made)
+
+
+def create(
+    identifier: str,
+    kinds: Sequence[str],
+    target: pathlib.Path | None = None,
+    *,
+    in_tree: bool = False,
+    description: str = _DESCRIPTION,
+    author: str = "",
+    license: str = LICENSES[0],
+) -> pathlib.Path:
+    """Make a new extension.
+
+    Args:
+        identifier: Its id.
+        kinds: What it starts from, some of :data:`KINDS`.
+        target: Its directory, which must be absent or empty; ``tritonext-<id>`` below the current one when None.
+        in_tree: Whether it becomes a directory ``extensions/<id>`` of the tritonext repository that the current
+            directory is in.
+        description: What it does, in one line.
+        author: Who holds the copyright; the authors of the extension when empty.
+        license: One of :data:`LICENSES`.
+
+    Returns:
+        Its directory.
+
+    Raises:
+        OptionError: An answer is missing or cannot be used.
+        UserError: The name is taken, the directory is not empty, or cookiecutter is not installed.
+    """
+    _check_answers(identifier, kinds, description, author, license)
+    if in_tree:
+        if target is not None:
+            raise OptionError("an extension of the tree has its place there", found=f"--output {target}")
+        target = _tree() / "extensions" / identifier
+    else:
+        target = (target or pathlib.Path(f"tritonext-{identifier.replace('_', '-')}")).absolute()
+    _check_target(target)
+    _check_taken(identifier, "dialect" in kinds or "op" in kinds)
+    with _beside(target) as scratch:
+        answers = {"description": description, "author": author, "license": license, "standalone": not in_tree}
+        made = render(scratch, identifier, kinds, **answers)
+        manifests.load(made)
+        # An empty directory in its place is replaced.
+        made.replace(target)
+    return target
+
+
+def create_pass(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
+    """Add a pass that works, with its tests, to the extension in ``directory``.
+
+    Args:
+        name: Its name, ``<Verb><Object>``.
+        directory: Where the extension's ``pyproject.toml`` is.
+
+    Returns:
+        The files that were made or changed, relative to ``directory``.
+
+    Raises:
+        OptionError: The name cannot be used.
+        ManifestError: There is no extension in ``directory``.
+        UserError: The name is taken, or a file is in the way.
+    """
+    manifest = manifests.load(directory)
+    name = name.removesuffix("Pass")
+    if not _PASS_NAME.fullmatch(name):
+        raise OptionError(
+            "that is no name of a pass", expected="<Verb><Object> in camel case, such as CountStores", found=repr(name)
+        )
+    snake = _WORD.sub("_", name).lower()
+    _check_new_pass(manifest, f"{name}Pass")
+    with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
+        answers = {"standalone": False, "__pass": name, "__pass_snake": snake}
+        made = render(pathlib.Path(scratch), manifest.id, ["pass"], **answers)
+        edit = _Edit(directory, made, manifest)
+        edit.add(f"lib/Transforms/{name}.cpp", f"tests/python/test_{snake}.py")
+        edit.add(f"tests/lit/{snake}.mlir", f"tests/lit/{snake}_invalid.mlir")
+        edit.add_missing("tests/lit/lit.cfg.py", "tests/python/conftest.py")
+        edit.define_passes()
+        edit.append_manifest()
+        return edit.commit()
+
+
+def create_op(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
+    """Add an op that kernels call, with its lowering and tests, to the extension in ``directory``.
+
+    Args:
+        name: Its name, in snake case.
+        directory: Where the extension's ``pyproject.toml`` is.
+
+    Returns:
+        The files that were made or changed, relative to ``directory``.
+
+    Raises:
+        OptionError: The name cannot be used.
+        ManifestError: There is no extension in ``directory``.
+        UserError: The name is taken, a file is in the way, or the extension is laid out in another way.
+    """
+    manifest = manifests.load(directory)
+    if not _OP_NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise OptionError(
+            "that is no name of an op", expected="snake case and no keyword, such as row_sum", found=repr(name)
+        )
+    stem = name.replace("_", " ").title().replace(" ", "")
+    if f"{manifest.id}_{name}" in [entry.name for entry in manifest.ops]:
+        raise UserError(
+            f"the extension {manifest.id!r} has an op {name!r}", where=directory, hint="choose another name"
+        )
+    _check_new_pass(manifest, f"Lower{stem}Pass")
+    with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
+        answers = {"standalone": False, "__op": name, "__op_stem": stem}
+        made = render(pathlib.Path(scratch), manifest.id, ["op"], **answers)
+        edit = _Edit(directory, made, manifest)
+        edit.add(f"lib/Transforms/Lower{stem}.cpp", f"tests/python/test_{name}.py")
+        edit.add(f"tests/lit/lower_{name}.mlir", f"tests/lit/lower_{name}_invalid.mlir")
+        edit.add_missing("tests/lit/lit.cfg.py", "tests/python/conftest.py")
+        edit.define_passes()
+        edit.define_op()
+        edit.export(name)
+        edit.append_manifest(*(["dialects"] if manifest.dialects else []))
+        return edit.commit()
+
+
+class _Edit:
+    """Changes to the files of an extension, all written together.
+
+    Args:
+        directory: The extension.
+        made: An extension of the same id that holds nothing but what is to be added.
+        manifest: The manifest of the extension.
+    """
+
+    def __init__(self, directory: pathlib.Path, made: pathlib.Path, manifest: Manifest) -> None:
+        self.directory = directory
+        self.made = made
+        self.manifest = manifest
+        self.include = f"include/{manifest.package}"
+        self.package = f"python/{manifest.package}"
+        self.texts: dict[str, str] = {}
+
+    def exists(self, name: str) -> bool:
+        return (self.directory / name).exists()
+
+    def add(self, *names: str) -> None:
+        """Take new files over, which must not exist."""
+        for name in names:
+            if self.exists(name):
+                raise UserError("a file is in the way", where=self.directory / name, hint="move it, or choose a name")
+            self.texts[name] = (self.made / name).read_text()
+
+    def add_missing(self, *names: str) -> None:
+        """Take files over that do not exist."""
+        self.add(*(name for name in names if not self.exists(name)))
+
+    def read(self, name: str) -> str:
+        return (self.directory / name).read_text()
+
+    def insert(self, name: str, before: str, text: str) -> None:
+        """Put ``text`` before the last line of a file that starts with ``before``."""
+        found = self.read(name)
+        place = found.rfind(f"\n{before}")
+        if place < 0:
+            raise UserError(
+                "a file is laid out in another way than the template's",
+                where=self.directory / name,
+                expected=f"a line that starts with {before}",
+            )
+        self.texts[name] = f"{found[:place].rstrip()}\n\n{text.strip()}\n{found[place:]}"
+
+    def definition(self, name: str) -> str:
+        """Return the definitions of a TableGen file of ``made``."""
+        text = (self.made / name).read_text()
+        return text[text.index("\ndef ") : text.rindex("\n#endif")]
+
+    def define_passes(self) -> None:
+        name = f"{self.include}/Transforms/Passes.td"
+        if self.exists(name):
+            self.insert(name, "#endif", self.definition(name))
+        else:
+            self.add(name)
+        self.add_missing(f"{self.include}/Transforms/Passes.h")
+
+    def define_op(self) -> None:
+        dialect, ops, header = (f"{self.include}/IR/{name}" for name in ("Dialect.td", "Ops.td", "Builders.h"))
+        builders = "lib/IR/Builders.cpp"
+        if not self.exists(dialect):
+            self.add(dialect, ops, f"{self.include}/IR/Dialect.h", "lib/IR/Dialect.cpp")
+        else:
+            names = re.findall(r"^def (\w+) : Dialect\b", self.read(dialect), re.MULTILINE)
+            if len(names) != 1 or not self.exists(ops):
+                raise UserError(
+                    "the dialect is laid out in another way than the template's",
+                    where=self.directory / dialect,
+                    expected="one `def … : Dialect`, and Ops.td beside it",
+                )
+            text = re.sub(r"\bdef (\w+?)_(\w+Op) : Op<\w+", rf"def \1_\2 : Op<{names[0]}", self.definition(ops))
+            self.insert(ops, "#endif", text)
+        if not self.exists(header):
+            self.add(header)
+        else:
+            [declaration] = re.findall(r"^void [^;]+;", (self.made / header).read_text(), re.MULTILINE)
+            self.insert(header, "} // namespace", declaration)
+        if not self.exists(builders):
+            self.add(builders)
+        else:
+            made = (self.made / builders).read_text()
+            self.texts[builders] = f"{self.read(builders).rstrip()}\n\n{made[made.index('void ') :]}"
+
+    def export(self, name: str) -> None:
+        """Add the Python function of an op and make the package export it."""
+        ops, package = f"{self.package}/ops.py", f"{self.package}/__init__.py"
+        if not self.exists(ops):
+            self.add(ops)
+        else:
+            made = (self.made / ops).read_text()
+            found = self.read(ops)
+            for line in re.findall(r"^(?:import|from) (?!__future__).*$", made, re.MULTILINE):
+                if line not in found:
+                    raise UserError(
+                        "the module of ops is laid out in another way than the template's",
+                        where=self.directory / ops,
+                        expected=f"a line `{line}`",
+                    )
+            found = _extend_all(found, name, self.directory / ops)
+            self.texts[ops] = f"{found.rstrip()}\n\n\n{made[made.index('@language') :]}"
+        text = self.read(package)
+        imported = re.search(r"^from \.ops import (.+)$", text, re.MULTILINE)
+        if imported:
+            names = sorted({*re.findall(r"\w+", imported[1]), name})
+            text = text.replace(imported[0], f"from .ops import {', '.join(names)}")
+        else:
+            relative = sorted([*re.findall(r"^from \..*$", text, re.MULTILINE), f"from .ops import {name}"])
+            text = re.sub(r"(?m)^from \..*\n", "", text)
+            block = "import tritonext\n\n" + "\n".join(relative) + "\n"
+            text, count = re.subn(r"(?m)^import tritonext\n(?:\n(?=\n))?", lambda _: block, text, count=1)
+            if not count:
+                raise UserError(
+                    "the package is laid out in another way than the template's",
+                    where=self.directory / package,
+                    expected="a line `import tritonext`",
+                )
+        self.texts[package] = _extend_all(text, name, self.directory / package)
+
+    def append_manifest(self, *skipped: str) -> None:
+        """Append the entries of the manifest of ``made``, but for those of the arrays that are named."""
+        made = (self.made / "pyproject.toml").read_text()
+        entries = re.split(r"(?m)^(?=\[\[tool\.tritonext\.)", made)[1:]
+        kept = [
+            entry for entry in entries if not entry.startswith(tuple(f"[[tool.tritonext.{key}]]" for key in skipped))
+        ]
+        self.texts["pyproject.toml"] = "\n".join([self.read("pyproject.toml"), "".join(kept).rstrip() + "\n"])
+
+    def commit(self) -> list[pathlib.Path]:
+        """Check the manifest that comes out, and write every file."""
+        with _beside(self.directory / "pyproject.toml") as scratch:
+            (scratch / "pyproject.toml").write_text(self.texts["pyproject.toml"])
+            manifests.load(scratch)
+            for number, text in enumerate(self.texts.values()):
+                (scratch / str(number)).write_text(text)
+            for number, name in enumerate(self.texts):
+                path = self.directory / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                (scratch / str(number)).replace(path)
+        return sorted(map(pathlib.Path, self.texts))
+
+
+def _extend_all(text: str, name: str, where: pathlib.Path) -> str:
+    """Return the text of a module with ``name`` added to its ``__all__``."""
+    for node in ast.parse(text).body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        if [target.id for target in targets if isinstance(target, ast.Name)] == ["__all__"]:
+            names = sorted({*ast.literal_eval(node.value), name})
+            line = "__all__ = " + repr(names).replace("'", '"')
+            lines = text.splitlines()
+            lines[node.lineno - 1 : node.end_lineno] = [line]
+            return "\n".join(lines) + "\n"
+    raise UserError("a module says nowhere what it exports", where=where, expected="a list __all__")
+
+
+@contextlib.contextmanager
+def _beside(target: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Make a directory from which files can be moved to ``target`` in one step, and remove it."""
+    parent = target.parent
+    if not parent.is_dir():
+        raise UserError("a directory does not exist", where=parent, hint=f"make it with `mkdir -p {parent}`")
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix=".tritonext-", dir=parent))
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _check_answers(identifier: str, kinds: Sequence[str], description: str, author: str, license: str) -> None:
+    if not manifests.is_id(identifier) or keyword.iskeyword(identifier) or len(identifier) > _LONGEST_ID:
+        raise OptionError(
+            "that is no id of an extension",
+            expected=f"lower snake case such as loop_split, no keyword, at most {_LONGEST_ID} characters",
+            found=repr(identifier),
+        )
+    if not kinds or not set(kinds) <= KINDS.keys():
+        raise OptionError(
+            "it is not said what the extension starts from",
+            expected="--kind with some of " + ", ".join(KINDS),
+            found=", ".join(map(repr, sorted(set(kinds) - KINDS.keys()))) or "none",
+            details=[f"{name}: {summary}" for name, summary in KINDS.items()],
+        )
+    if not _PLAIN.fullmatch(description) or len(description) > _LONGEST_DESCRIPTION or description.endswith("."):
+        raise OptionError(
+            "that is no description",
+            expected=f"one line of at most {_LONGEST_DESCRIPTION} characters without quotes, braces and a full stop",
+            found=repr(description),
+        )
+    if author and not _PLAIN.fullmatch(author):
+        raise OptionError("that is no name", expected="one line without quotes and braces", found=repr(author))
+    if license not in LICENSES:
+        raise OptionError("there is no text of that license", expected=", ".join(LICENSES), found=repr(license))
+
+
+def _check_target(target: pathlib.Path) -> None:
+    if target.is_dir() and not target.is_symlink():
+        if any(target.iterdir()):
+            raise UserError(
+                "the directory is not empty", where=target, hint="choose another with --output, or empty it"
+            )
+    elif os.path.lexists(target):
+        raise UserError("something is in the way", where=target, expected="no file, or an empty directory")
+
+
+def _check_taken(identifier: str, with_dialect: bool) -> None:
+    found = registry.scan()
+    known: Mapping[str, object] = {**found.extensions, **found.broken}
+    if identifier in known:
+        raise UserError(
+            f"an installed extension is called {identifier!r}",
+            where=found.extensions[identifier].root if identifier in found.extensions else None,
+            hint="choose another id, or uninstall that one",
+        )
+    if with_dialect:
+        from ._triton import plugin
+
+        _, dialects, _ = plugin.taken_names()
+        if identifier in dialects:
+            raise UserError(
+                f"stock Triton has a dialect {identifier!r}", hint="choose another id, which is the dialect's name too"
+            )
+
+
+def _check_new_pass(manifest: Manifest, definition: str) -> None:
+    if definition in [entry.definition for entry in manifest.passes]:
+        raise UserError(
+            f"the extension {manifest.id!r} has a pass {definition.removesuffix('Pass')!r}", hint="choose another name"
+        )
+
+
+def _tree() -> pathlib.Path:
+    """Return the root of the tritonext repository that the current directory is in."""
+    here = pathlib.Path.cwd()
+    for directory in (here, *here.parents):
+        if (directory / "versions.toml").is_file() and (directory / "extensions").is_dir():
+            return directory
+    raise UserError(
+        "the current directory is in no clone of tritonext",
+        where=here,
+        hint="leave out --in-tree to make a repository of its own",
+    )
+
+
+def new(arguments: Sequence[str]) -> int:
+    """Run ``tritonext new``."""
+    parser = _parser(
+        "new",
+        "Make a new extension: a repository of its own, or a directory of the tritonext tree.",
+        ["new demo --kind pass", "new demo --kind op,backend --license Apache-2.0 --author 'A. Name'"],
+        "kinds:\n" + "\n".join(f"  {name:<10}{summary}" for name, summary in KINDS.items()),
+    )
+    parser.add_argument("id", help="id, a lower-case noun such as layout")
+    parser.add_argument("--kind", action="append", default=[], help="what it starts from; several with commas")
+    parser.add_argument(
+        "--description", default="Compiler extension for stock Triton", help="what it does, in one line"
+    )
+    parser.add_argument("--author", default="", help="who holds the copyright")
+    parser.add_argument("--license", default=LICENSES[0], help=f"{', '.join(LICENSES)}; the first when not given")
+    parser.add_argument("--output", type=pathlib.Path, help="its directory; tritonext-<id> when not given")
+    parser.add_argument("--in-tree", action="store_true", help="make extensions/<id> of the clone of tritonext")
+    options = parser.parse_args(arguments)
+    kinds = [kind for text in options.kind for kind in text.split(",") if kind]
+    made = create(
+        options.id,
+        kinds,
+        options.output,
+        in_tree=options.in_tree,
+        description=options.description,
+        author=options.author,
+        license=options.license,
+    )
+    shown = os.path.relpath(made)
+    print(f"made {shown}\n")
+    if options.in_tree:
+        print(f"next:\n  nox -s build-{options.id}")
+        return 0
+    print(
+        "next:\n"
+        f"  cd {shown}\n"
+        "  pip wheel --no-deps --no-build-isolation -w dist .\n"
+        f"  pip install --no-deps dist/tritonext_{options.id}-*.whl\n"
+        "  pytest --tritonext-conformance"
+    )
+    return 0
+
+
+def new_pass(arguments: Sequence[str]) -> int:
+    """Run ``tritonext new-pass``."""
+    parser = _parser(
+        "new-pass",
+        "Add a pass that works, with its tests, to an extension: a start to edit.",
+        ["new-pass CountStores", "new-pass CountStores --directory extensions/layout"],
+    )
+    parser.add_argument("name", help="<Verb><Object> in camel case")
+    return _added(parser, arguments, create_pass)
+
+
+def new_op(arguments: Sequence[str]) -> int:
+    """Run ``tritonext new-op``."""
+    parser = _parser(
+        "new-op",
+        "Add an op that kernels call, with its lowering and tests, to an extension: a start to edit.",
+        ["new-op row_sum", "new-op row_sum --directory extensions/layout"],
+    )
+    parser.add_argument("name", help="name in snake case, as kernels call it")
+    return _added(parser, arguments, create_op)
+
+
+def _added(parser: argparse.ArgumentParser, arguments: Sequence[str], function: Any) -> int:
+    parser.add_argument("--directory", type=pathlib.Path, default=pathlib.Path(), help="of the extension; this one")
+    options = parser.parse_args(arguments)
+    for path in function(options.name, options.directory):
+        print(path)
+    return 0
+
+
+def _parser(name: str, description: str, examples: Sequence[str], epilog: str = "") -> argparse.ArgumentParser:
+    lines = "\n".join(f"  tritonext {example}" for example in examples)
+    return argparse.ArgumentParser(
+        prog=f"tritonext {name}",
+        description=description,
+        epilog=f"{epilog}\n\nexamples:\n{lines}\n".lstrip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )

@@ -1,0 +1,236 @@
+"""New extensions from the template: what is rendered, what is refused, and that nothing is left half-written."""
+
+from __future__ import annotations
+
+import pathlib
+import py_compile
+import re
+import shutil
+
+import pytest
+
+from tritonext import manifest, registry, scaffold
+from tritonext.errors import InternalError, ManifestError, OptionError, TritonextError, UserError
+from tritonext.testing import run_python
+
+pytest.importorskip("cookiecutter", reason="there is no cookiecutter in this environment; `nox -s tests` installs it")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYOUT = ROOT / "extensions" / "layout"
+
+PASSES = {
+    "pass": ["StreamStoresPass"],
+    "dialect": ["RaiseReluPass", "LowerReluPass"],
+    "op": ["LowerReluPass"],
+    "backend": [],
+    "profiler": [],
+}
+
+
+def files(directory: pathlib.Path) -> dict[str, str]:
+    """Return the text of every file below a directory."""
+    return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> pathlib.Path:
+    """An extension of every kind; tests must not change it."""
+    return scaffold.create("demo", list(scaffold.KINDS), tmp_path_factory.mktemp("whole") / "demo")
+
+
+@pytest.mark.parametrize("kind", scaffold.KINDS)
+def test_each_kind_is_complete(kind, tmp_path):
+    made = scaffold.create("loop_split", [kind], tmp_path / "made")
+    found = manifest.load(made)
+    assert [entry.definition for entry in found.passes] == PASSES[kind]
+    assert [entry.name for entry in found.ops] == (["loop_split_relu"] if kind == "op" else [])
+    assert len(found.dialects) == (kind in ("dialect", "op"))
+    for entry in found.passes:
+        assert (made / "lib" / "Transforms" / f"{entry.stem}.cpp").is_file()
+        for suffix in ("", "_invalid"):
+            assert entry.flag in (made / "tests" / "lit" / f"{entry.snake}{suffix}.mlir").read_text()
+    for name, text in files(made).items():
+        assert not re.search(r"cookiecutter|\{%|\bdemo\b", text), name
+        assert "cookiecutter" not in name
+        assert re.search(r"\S\n\Z", text), name
+        if name.endswith(".py") and name != "tests/lit/lit.cfg.py":
+            py_compile.compile(str(made / name), cfile=str(tmp_path / "compiled"), doraise=True)
+
+
+def test_licenses_and_authors(tmp_path):
+    heads = {}
+    for license in scaffold.LICENSES:
+        made = scaffold.create("demo", ["backend"], tmp_path / license, license=license, author="A. Name")
+        heads[license] = (made / "LICENSE").read_text().split("\n\n")[0].split("\n")[-1].strip()
+        assert f'license = "{license}"' in (made / "pyproject.toml").read_text()
+        assert 'authors = [{ name = "A. Name" }]' in (made / "pyproject.toml").read_text()
+        assert license == "Apache-2.0" or "A. Name" in (made / "LICENSE").read_text()
+    assert heads == {
+        "MIT": "MIT License",
+        "Apache-2.0": "http://www.apache.org/licenses/",
+        "BSD-3-Clause": "BSD 3-Clause License",
+    }
+
+
+def test_layout_is_what_the_template_makes(tmp_path, monkeypatch):
+    """The files of a real extension that belong to the template are as it renders them, byte for byte."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "versions.toml").touch()
+    (tmp_path / "extensions").mkdir()
+    monkeypatch.setattr(registry, "scan", registry.Scan)
+    made = scaffold.create("layout", ["pass"], in_tree=True, description=manifest.load(LAYOUT).description)
+    assert made == tmp_path / "extensions" / "layout"
+    owned = ["CMakeLists.txt", "tests/lit/lit.cfg.py", "tests/python/conftest.py"]
+    owned += ["python/tritonext_layout/__init__.py"]
+    for name in owned:
+        assert (made / name).read_bytes() == (LAYOUT / name).read_bytes(), name
+    ours, real = (path.joinpath("pyproject.toml").read_bytes().split(b"\n[[tool.")[0] for path in (made, LAYOUT))
+    assert ours == real
+    kept = {"noxfile.py", "LICENSE", ".gitignore", "conftest.py", ".github/workflows/test.yml"}
+    assert not kept & files(made).keys()
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"identifier": "Bad"}, "that is no id of an extension"),
+        ({"identifier": "lambda"}, "that is no id of an extension"),
+        ({"identifier": "namespace"}, "that is no id of an extension"),
+        ({"identifier": "a" * 40}, "that is no id of an extension"),
+        ({"identifier": "arith", "kinds": ["op"]}, "stock Triton has a dialect 'arith'"),
+        ({"kinds": []}, "it is not said what the extension starts from"),
+        ({"kinds": ["pass", "frontend"]}, "it is not said what the extension starts from"),
+        ({"description": 'so "called"'}, "that is no description"),
+        ({"description": "two\nlines"}, "that is no description"),
+        ({"author": "a}b"}, "that is no name"),
+        ({"license": "Beerware"}, "there is no text of that license"),
+        ({"in_tree": True}, "an extension of the tree has its place there"),
+        ({"target": "absent/below"}, "a directory does not exist"),
+    ],
+)
+def test_answers_that_cannot_be_used(answers, message, tmp_path):
+    chosen = {"identifier": "demo", "kinds": ["pass"], "target": "made", **answers}
+    with pytest.raises(UserError, match=message):
+        scaffold.create(target=tmp_path / chosen.pop("target"), **chosen)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_installed_extension_keeps_its_name(tmp_path):
+    installed = next(iter(registry.installed()), None)
+    if installed is None:
+        pytest.skip("no extension is installed")
+    with pytest.raises(UserError, match=f"an installed extension is called '{installed}'"):
+        scaffold.create(installed, ["backend"], tmp_path / "made")
+
+
+def test_a_dirty_directory_is_left_as_it_is(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(UserError, match="the directory is not empty"):
+        scaffold.create("demo", ["pass"], tmp_path)
+    with pytest.raises(UserError, match="something is in the way"):
+        scaffold.create("demo", ["pass"], tmp_path / "notes")
+    assert files(tmp_path) == {"notes": "mine"}
+
+
+def test_an_empty_directory_is_used(tmp_path):
+    target = tmp_path / "empty"
+    target.mkdir()
+    assert manifest.load(scaffold.create("demo", ["backend"], target)).id == "demo"
+
+
+@pytest.mark.parametrize("fails", ["manifest", "template"])
+def test_nothing_is_half_written(fails, tmp_path, monkeypatch):
+    if fails == "manifest":
+
+        def refuse(path):
+            raise ManifestError("refused")
+
+        monkeypatch.setattr(manifest, "load", refuse)
+    else:
+        template = tmp_path / "template"
+        template.mkdir()
+        (template / "cookiecutter.json").write_text('{"id": "demo", "__triton": "", "__series": ""}')
+        (template / "{{cookiecutter.id}}").mkdir()
+        (template / "{{cookiecutter.id}}" / "file").write_text("{{cookiecutter.absent}}")
+        monkeypatch.setattr(scaffold, "template_dir", lambda: template)
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises((ManifestError, InternalError)):
+        scaffold.create("demo", ["pass"], out / "made")
+    assert list(out.iterdir()) == []
+
+
+def copied(whole: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
+    return shutil.copytree(whole, tmp_path / "copy")
+
+
+def test_a_pass_is_added(whole, tmp_path):
+    extension = copied(whole, tmp_path)
+    before = files(extension)
+    changed = scaffold.create_pass("CountLoads", extension)
+    after = files(extension)
+    assert {name for name in after if after[name] != before.get(name)} == set(map(str, changed))
+    assert manifest.load(extension).passes[-1].flag == "demo-count-loads"
+    definitions = after["include/tritonext_demo/Transforms/Passes.td"]
+    assert re.findall(r"^def (\w+)", definitions, re.MULTILINE)[-1] == "CountLoadsPass"
+    with pytest.raises(UserError, match="has a pass 'CountLoads'"):
+        scaffold.create_pass("CountLoadsPass", extension)
+    assert files(extension) == after
+
+
+@pytest.mark.parametrize("start", ["whole", "pass", "backend"])
+def test_an_op_is_added(start, whole, tmp_path):
+    extension = copied(whole, tmp_path) if start == "whole" else scaffold.create("demo", [start], tmp_path / "demo")
+    scaffold.create_op("row_gate", extension)
+    found = manifest.load(extension)
+    assert found.ops[-1].name == "demo_row_gate"
+    assert len(found.dialects) == 1
+    texts = files(extension)
+    assert 'def Demo_RowGateOp : Op<Demo_Dialect, "row_gate"' in texts["include/tritonext_demo/IR/Ops.td"]
+    package = texts["python/tritonext_demo/__init__.py"]
+    assert "row_gate" in re.search(r"^from \.ops import (.+)$", package, re.MULTILINE)[1]
+    assert '"row_gate"' in re.search(r"^__all__ = (.+)$", package, re.MULTILINE)[1]
+    with pytest.raises(UserError, match="has an op 'row_gate'"):
+        scaffold.create_op("row_gate", extension)
+    assert files(extension) == texts
+
+
+def test_a_file_in_the_way_stops_everything(whole, tmp_path):
+    extension = copied(whole, tmp_path)
+    (extension / "tests" / "python" / "test_count_loads.py").write_text("mine")
+    before = files(extension)
+    with pytest.raises(UserError, match="a file is in the way"):
+        scaffold.create_pass("CountLoads", extension)
+    assert files(extension) == before
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [("create_pass", "count_loads"), ("create_pass", "Count"), ("create_op", "Bad"), ("create_op", "if")],
+)
+def test_names_that_cannot_be_used(function, name, whole):
+    with pytest.raises(OptionError, match="that is no name of"):
+        getattr(scaffold, function)(name, whole)
+
+
+def test_no_extension_to_add_to(tmp_path):
+    with pytest.raises(TritonextError, match="the manifest cannot be read"):
+        scaffold.create_pass("CountLoads", tmp_path)
+
+
+def test_the_command_says_what_comes_next(tmp_path):
+    made = tmp_path / "made"
+    done = run_python("-m", "tritonext", "new", "demo", "--kind", "op,backend", "--kind=profiler", "--output", made)
+    assert done.returncode == 0, done
+    assert "pytest --tritonext-conformance" in done.stdout
+    assert manifest.load(made).ops
+
+
+def test_what_pip_compiled_is_no_part_of_the_template(tmp_path, monkeypatch):
+    template = shutil.copytree(scaffold.template_dir(), tmp_path / "template")
+    for directory in ("hooks", "{{cookiecutter.__directory}}/tests/python"):
+        (template / directory / "__pycache__").mkdir(exist_ok=True)
+        (template / directory / "__pycache__" / "conftest.cpython-311.pyc").write_bytes(b"\0")
+    monkeypatch.setattr(scaffold, "template_dir", lambda: template)
+    made = scaffold.create("demo", ["pass"], tmp_path / "made")
+    assert not list(made.rglob("__pycache__"))

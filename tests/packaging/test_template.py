@@ -1,0 +1,72 @@
+"""An extension of every kind, with a pass and an op added, from the template to a wheel whose tests pass."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tritonext.scaffold import KINDS
+
+from .conftest import Environment, make_environment
+
+pytest.importorskip("cookiecutter", reason="there is no cookiecutter in this environment; `nox -s tests` installs it")
+
+
+@pytest.fixture(scope="module")
+def fresh(sdk_wheel, tmp_path_factory) -> Environment:
+    """An environment of its own: the extension is installed there."""
+    return make_environment(tmp_path_factory.mktemp("template") / "environment", sys.executable, [sdk_wheel])
+
+
+@pytest.fixture(scope="module")
+def made(fresh, tools, tmp_path_factory) -> pathlib.Path:
+    """The repository of the extension, its wheel built and installed with the commands that `tritonext new` prints."""
+    work = tmp_path_factory.mktemp("work")
+    printed = fresh.check("-m", "tritonext", "new", "made", "--kind", ",".join(KINDS), cwd=work)
+    directory = work / "tritonext-made"
+    fresh.check("-m", "tritonext", "new-pass", "CountLoads", cwd=directory)
+    fresh.check("-m", "tritonext", "new-op", "row_gate", cwd=directory)
+    _, build, install, test = (line.split() for line in printed.partition("next:\n")[2].splitlines())
+    assert (build[0], install[0], test[0]) == ("pip", "pip", "pytest")
+    fresh.check("-m", *build, "-q", cwd=directory)
+    (wheel,) = directory.glob(install.pop())
+    fresh.check("-m", *install, "-q", "--no-index", wheel, cwd=directory)
+    return directory
+
+
+def run_tests(fresh: Environment, directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return fresh.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, cwd=directory)
+
+
+def test_its_own_tests_and_conformance_pass(fresh, made):
+    # Kernels of stock Triton are compiled for minutes; the coexistence tests do that with all extensions.
+    done = run_tests(fresh, made, "--tritonext-conformance", "-k", "not test_kernels")
+    assert done.returncode == 0, done.stdout
+    passed, _, _ = done.stdout.splitlines()[-1].partition(" passed")
+    assert int(passed) > 100
+
+
+def test_conformance_sees_what_breaks_a_rule(fresh, made, tmp_path):
+    """A pass without a refusal test and a message that no test has: the suite names both, and nothing else fails."""
+    broken = shutil.copytree(made, tmp_path / "broken")
+    (broken / "tests" / "lit" / "raise_relu_invalid.mlir").unlink()
+    done = run_tests(fresh, broken, "--tritonext-conformance", "-k", "test_sources")
+    assert done.returncode == 1, done.stdout
+    failed = [line.split("::")[1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+    assert failed == [
+        "test_pass_has_its_lit_tests[made-raise-relu-invalid]",
+        "test_every_message_is_matched_by_a_test[made]",
+    ]
+    assert "expected tests/lit/raise_relu_invalid.mlir" in done.stdout
+    assert "the comparison treats NaN or zero differently" in done.stdout
+
+
+def test_conformance_of_nothing_is_an_error(environment, made):
+    """In an environment without the extension the suite does not pass for want of anything to test."""
+    done = run_tests(environment, made, "--tritonext-conformance", "-k", "test_sources")
+    assert done.returncode == 4, done.stdout
+    assert "the extension made is not soundly installed" in done.stdout
