@@ -1,0 +1,396 @@
+#include "tritonext_profiler/Transforms/Categories.h"
+#include "tritonext_profiler/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
+#include "triton/Dialect/Triton/IR/Dialect.h"
+#include "triton/Dialect/TritonGPU/IR/Dialect.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#define DEBUG_TYPE "profiler-place-records"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+
+namespace tritonext::profiler {
+
+#define GEN_PASS_DEF_PLACERECORDSPASS
+#include "tritonext_profiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Regions that a record can name.
+constexpr size_t mostRegions = 1 << 12;
+
+struct Loop {
+  int parent = -1;
+  Block *header = nullptr;
+  llvm::SetVector<Block *> blocks;
+  int64_t tripCount = -1;
+  int pace = -1;
+  bool hasMma = false;
+  Location loc;
+
+  Loop(Location loc) : loc(loc) {}
+};
+
+struct CodeRegion {
+  Category category = Category::Other;
+  bool isEntry = false;
+  std::string op;
+  int64_t ops = 0;
+  Location loc;
+  int loop = -1;
+  int depth = 0;
+  int role = 0;
+  Work work;
+
+  CodeRegion(Location loc) : loc(loc) {}
+};
+
+struct Role {
+  std::string name;
+  int first = 0;
+  int warps = 0;
+};
+
+/// Returns the place in the kernel's source; of code that was inlined, that of the callee.
+FileLineColLoc fileOf(Location loc) {
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    return file;
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return fileOf(name.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return fileOf(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (FileLineColLoc file = fileOf(part))
+        return file;
+  return nullptr;
+}
+
+/// Returns how often a loop runs if its bounds are constants, in the form that `scf.for` is lowered
+/// to: a header that compares its counter with the bound.
+int64_t tripCountOf(const Loop &loop) {
+  auto branch = dyn_cast<cf::CondBranchOp>(loop.header->getTerminator());
+  auto compare = branch ? branch.getCondition().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+  if (!compare)
+    return -1;
+  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
+  APInt bound, step;
+  if (!counter || counter.getOwner() != loop.header ||
+      !matchPattern(compare.getRhs(), m_ConstantInt(&bound)) ||
+      (compare.getPredicate() != arith::CmpIPredicate::slt &&
+       compare.getPredicate() != arith::CmpIPredicate::ult))
+    return -1;
+  std::optional<APInt> first;
+  bool steps = false;
+  for (auto it = loop.header->pred_begin(); it != loop.header->pred_end(); ++it) {
+    auto from = cast<BranchOpInterface>((*it)->getTerminator());
+    Value value = from.getSuccessorOperands(it.getSuccessorIndex())[counter.getArgNumber()];
+    if (loop.blocks.contains(*it)) {
+      auto add = value.getDefiningOp<arith::AddIOp>();
+      steps = add && add.getLhs() == counter && matchPattern(add.getRhs(), m_ConstantInt(&step));
+      if (!steps)
+        return -1;
+    } else {
+      APInt constant;
+      if (first || !matchPattern(value, m_ConstantInt(&constant)))
+        return -1;
+      first = constant;
+    }
+  }
+  if (!first || !steps || !step.isStrictlyPositive())
+    return -1;
+  int64_t distance = bound.getSExtValue() - first->getSExtValue();
+  return distance <= 0 ? 0 : llvm::divideCeil(uint64_t(distance), step.getZExtValue());
+}
+
+/// Finds regions in a kernel and places records.
+class Placement {
+public:
+  Placement(tt::FuncOp function, StringRef mode) : function(function), mode(mode) {
+    roles.push_back({"default", 0, ttg::lookupNumWarps(function)});
+    regions.emplace_back(function.getLoc());
+    regions.back().isEntry = true;
+  }
+
+  void run() {
+    if (mode != "header") {
+      place(function.getBody(), -1, 0);
+      nameEpilogues();
+      for (auto [index, loop] : llvm::enumerate(loops))
+        loop.tripCount = tripCountOf(loop), loop.pace = paceOf(index);
+      return;
+    }
+    // Roles and what each does are in the heads of segments.
+    function.walk([&](ttg::WarpSpecializeOp op) { addRoles(op); });
+  }
+
+  /// Returns the records that one warp comes to at most, or none if some loop has no known length.
+  std::optional<int64_t> most() const {
+    SmallVector<int64_t> ofRole(roles.size());
+    for (const auto &[block, found] : records) {
+      int64_t times = 1;
+      for (int loop = found.loop; loop != -1; loop = loops[loop].parent) {
+        if (loops[loop].tripCount < 0)
+          return std::nullopt;
+        times *= loops[loop].tripCount + (loops[loop].header == block);
+      }
+      ofRole[found.role] += times * found.count;
+    }
+    return *llvm::max_element(ofRole);
+  }
+
+  SmallVector<CodeRegion> regions;
+  SmallVector<Loop> loops;
+  SmallVector<Role> roles;
+
+private:
+  struct Records {
+    int loop;
+    int role;
+    int64_t count;
+  };
+
+  void addRoles(ttg::WarpSpecializeOp op) {
+    std::optional<ArrayRef<int32_t>> starts = op.getWarpGroupStartIds();
+    for (auto [index, warps] : llvm::enumerate(op.getPartitionNumWarps())) {
+      Role role{"partition" + llvm::utostr(index), starts ? (*starts)[index] : -1, warps};
+      roles.push_back(role);
+    }
+  }
+
+  /// Returns for each block of a region of blocks which loop it is in.
+  DenseMap<Block *, int> findLoops(Region &region, int parent) {
+    DenseMap<Block *, int> result;
+    for (Block &block : region)
+      result[&block] = parent;
+    if (region.hasOneBlock())
+      return result;
+    size_t first = loops.size();
+    for (Block &header : region) {
+      llvm::SetVector<Block *> blocks;
+      for (Block *from : header.getPredecessors())
+        if (dominance.dominates(&header, from))
+          blocks.insert(from);
+      if (blocks.empty())
+        continue;
+      blocks.insert(&header);
+      for (size_t at = 0; at < blocks.size(); ++at)
+        if (blocks[at] != &header)
+          for (Block *from : blocks[at]->getPredecessors())
+            blocks.insert(from);
+      Loop loop(header.getTerminator()->getLoc());
+      loop.header = &header;
+      loop.blocks = blocks;
+      loops.push_back(loop);
+    }
+    for (size_t index = first; index < loops.size(); ++index) {
+      Loop &loop = loops[index];
+      loop.parent = parent;
+      size_t least = SIZE_MAX;
+      for (size_t other = first; other < loops.size(); ++other)
+        if (other != index && loops[other].blocks.contains(loop.header) &&
+            loops[other].header != loop.header && loops[other].blocks.size() < least) {
+          least = loops[other].blocks.size();
+          loop.parent = other;
+        }
+    }
+    for (auto &[block, inside] : result) {
+      size_t least = SIZE_MAX;
+      for (size_t index = first; index < loops.size(); ++index)
+        if (loops[index].blocks.contains(block) && loops[index].blocks.size() < least) {
+          least = loops[index].blocks.size();
+          inside = index;
+        }
+    }
+    return result;
+  }
+
+  int depthOf(int loop) const {
+    int depth = 0;
+    for (; loop != -1; loop = loops[loop].parent)
+      ++depth;
+    return depth;
+  }
+
+  void place(Region &code, int outer, int role) {
+    DenseMap<Block *, int> loopOf = findLoops(code, outer);
+    DenseMap<Block *, int> last;
+    for (Block &block : code) {
+      int loop = loopOf[&block];
+      // Only what one block alone can lead to is known to be in its last region.
+      int current = -1;
+      if (Block *only = block.getSinglePredecessor(); only && loopOf[only] == loop)
+        if (auto found = last.find(only); found != last.end())
+          current = found->second;
+      for (Operation &op : llvm::make_early_inc_range(block)) {
+        if (auto tasks = dyn_cast<ttg::WarpSpecializeOp>(op)) {
+          int first = roles.size();
+          addRoles(tasks);
+          place(tasks.getDefaultRegion(), loop, role);
+          for (auto [index, partition] : llvm::enumerate(tasks.getPartitionRegions()))
+            place(*partition, loop, first + index);
+          current = -1;
+          continue;
+        }
+        std::optional<Category> category = categoryOf(&op);
+        if (!category)
+          continue;
+        Work work = workOf(&op, *category);
+        if (mode == "all" || current == -1 || regions[current].category != *category) {
+          current = begin(op, *category, loop, role);
+          ++records.try_emplace(&block, Records{loop, role, 0}).first->second.count;
+        }
+        CodeRegion &region = regions[current];
+        ++region.ops;
+        region.work.flops += work.flops;
+        region.work.bytes += work.bytes;
+        if (*category == Category::MmaIssue)
+          for (int in = loop; in != -1; in = loops[in].parent)
+            if (in == loop)
+              loops[in].hasMma = true;
+      }
+      last[&block] = current;
+      blocks.push_back({&block, loop});
+    }
+  }
+
+  int begin(Operation &op, Category category, int loop, int role) {
+    int index = regions.size();
+    CodeRegion region(op.getLoc());
+    region.category = category;
+    region.op = op.getName().getStringRef().str();
+    region.loop = loop;
+    region.depth = depthOf(loop);
+    region.role = role;
+    regions.push_back(region);
+    OpBuilder builder(&op);
+    RecordOp::create(builder, op.getLoc(), index);
+    blockOf.push_back(op.getBlock());
+    return index;
+  }
+
+  /// Elementwise arithmetic behind a loop with MMA, and not in one, is of an epilogue.
+  void nameEpilogues() {
+    llvm::SmallDenseSet<int> behind;
+    SmallVector<int> seen;
+    DenseMap<Block *, bool> isEpilogue;
+    for (auto [block, loop] : blocks) {
+      bool mma = loop != -1 && loops[loop].hasMma;
+      if (mma && !llvm::is_contained(seen, loop))
+        seen.push_back(loop);
+      isEpilogue[block] = !mma && llvm::any_of(seen, [&](int of) {
+        return loops[of].header->getParent() == block->getParent();
+      });
+    }
+    for (size_t index = 1; index < regions.size(); ++index)
+      if (regions[index].category == Category::Elementwise && isEpilogue[blockOf[index - 1]])
+        regions[index].category = Category::Epilogue;
+  }
+
+  /// Returns a region that each iteration records once, or -1.
+  int paceOf(int loop) {
+    const Loop &of = loops[loop];
+    for (size_t index = 1; index < regions.size(); ++index) {
+      Block *block = blockOf[index - 1];
+      if (regions[index].loop != loop || block->getParent() != of.header->getParent())
+        continue;
+      // A header that may leave runs once more than the loop.
+      if (block == of.header &&
+          llvm::any_of(block->getSuccessors(), [&](Block *to) { return !of.blocks.contains(to); }))
+        continue;
+      if (llvm::all_of(of.header->getPredecessors(), [&](Block *from) {
+            return !of.blocks.contains(from) || dominance.dominates(block, from);
+          }))
+        return index;
+    }
+    return -1;
+  }
+
+  tt::FuncOp function;
+  StringRef mode;
+  DominanceInfo dominance;
+  /// Of each region but the first, where its record is.
+  SmallVector<Block *> blockOf;
+  SmallVector<std::pair<Block *, int>> blocks;
+  llvm::MapVector<Block *, Records> records;
+};
+
+class PlaceRecordsPass : public impl::PlaceRecordsPassBase<PlaceRecordsPass> {
+public:
+  using impl::PlaceRecordsPassBase<PlaceRecordsPass>::PlaceRecordsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (mode != "header" && mode != "auto" && mode != "all") {
+      module.emitError("expected mode header, auto or all, got ") << mode.getValue();
+      return signalPassFailure();
+    }
+    if (module->hasAttr(regionsName))
+      return;
+    tt::FuncOp kernel;
+    for (auto function : module.getOps<tt::FuncOp>())
+      if (function.isPublic() && !function.isExternal())
+        kernel = function;
+    if (!kernel)
+      return;
+    Placement placement(kernel, mode);
+    placement.run();
+    if (placement.regions.size() > mostRegions) {
+      kernel.emitError("expected at most ")
+          << mostRegions << " regions, got " << placement.regions.size()
+          << "; profile the kernel in mode auto or header";
+      return signalPassFailure();
+    }
+    describe(module, placement);
+  }
+
+private:
+  void describe(ModuleOp module, const Placement &placement) {
+    Builder builder(module);
+    auto number = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
+    auto text = [&](StringRef value) -> Attribute { return builder.getStringAttr(value); };
+    auto entry = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
+    auto placed = [&](SmallVector<NamedAttribute> fields, Location loc) -> Attribute {
+      FileLineColLoc file = fileOf(loc);
+      fields.push_back(entry("file", text(file ? file.getFilename().getValue() : "")));
+      fields.push_back(entry("line", number(file ? file.getLine() : 0)));
+      fields.push_back(entry("column", number(file ? file.getColumn() : 0)));
+      return builder.getDictionaryAttr(fields);
+    };
+    SmallVector<Attribute> regions, loops, roles;
+    for (const CodeRegion &region : placement.regions)
+      regions.push_back(
+          placed({entry("category", text(region.isEntry ? "entry" : nameOf(region.category))),
+                  entry("op", text(region.op)), entry("ops", number(region.ops)),
+                  entry("loop", number(region.loop)), entry("depth", number(region.depth)),
+                  entry("role", number(region.role)), entry("flops", number(region.work.flops)),
+                  entry("bytes", number(region.work.bytes)), entry("name", text(""))},
+                 region.loc));
+    for (const Loop &loop : placement.loops)
+      loops.push_back(
+          placed({entry("parent", number(loop.parent)), entry("trip_count", number(loop.tripCount)),
+                  entry("pace", number(loop.pace))},
+                 loop.loc));
+    for (const Role &role : placement.roles)
+      roles.push_back(builder.getDictionaryAttr({entry("name", text(role.name)),
+                                                 entry("first_warp", number(role.first)),
+                                                 entry("num_warps", number(role.warps))}));
+    module->setAttr(regionsName, builder.getArrayAttr(regions));
+    module->setAttr(loopsName, builder.getArrayAttr(loops));
+    module->setAttr(rolesName, builder.getArrayAttr(roles));
+    module->setAttr(modeName, builder.getStringAttr(mode.getValue()));
+    int64_t records = mode == "header" ? 0 : placement.most().value_or(capacity);
+    module->setAttr(capacityName, builder.getI64IntegerAttr(records));
+  }
+};
+
+} // namespace
+} // namespace tritonext::profiler

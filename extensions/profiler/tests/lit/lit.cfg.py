@@ -1,0 +1,3 @@
+from tritonext.testing import lit_config as configure
+
+configure(config, lit_config, extension="profiler")  # noqa: F821
