@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._triton import observing
     from ._triton.launching import Handle
 
-__all__ = ["add_option", "observe", "provide_profile_memory"]
+__all__ = ["add_option", "listen", "observe", "provide_profile_memory"]
 
 
 def add_option(
@@ -59,6 +59,18 @@ def observe(observer: Callable[[observing.Launch], Any]) -> observing.Handle:
     from ._triton import observing
 
     return observing.observe(observer)
+
+
+def listen(listener: Callable[..., None]) -> observing.Handle:
+    """Call ``listener`` after each compilation, besides whoever listens already, until the handle's ``remove()``.
+
+    Args:
+        listener: Called as Triton's ``knobs.compilation.listener``: with ``src``, ``metadata``, ``metadata_group``,
+            ``times`` and ``cache_hit``.
+    """
+    from ._triton import observing
+
+    return observing.listen(listener)
 
 
 def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], Any]) -> observing.Handle:

@@ -7,6 +7,7 @@ import threading
 import pytest
 import triton
 import triton.language as tl
+from triton import knobs
 from triton.compiler import compiler
 from triton.runtime import _allocation, autotuner, jit
 
@@ -103,6 +104,21 @@ def test_profile_memory_is_asked_for_with_the_kernel_it_is_for():
         _allocation._profile_allocator(128, 16, None)
     handle.remove()
     assert requests == [(compiled, (7, 2), 128, 0)]
+
+
+def test_compilations_are_heard_of_by_all_who_listen(monkeypatch):
+    heard = []
+
+    def first(**found):
+        heard.append(("first", found["metadata"]["name"]))
+
+    monkeypatch.setattr(knobs.compilation, "listener", first)
+    handle = launch.listen(lambda **found: heard.append(("second", found["cache_hit"])))
+    with fake_driver.active():
+        plain.warmup(fake_driver.Array("fp32"), grid=(1,), num_warps=2)
+    handle.remove()
+    assert knobs.compilation.listener is first
+    assert heard == [("first", "plain"), ("second", False)]
 
 
 def test_another_launcher_is_refused():

@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from triton import knobs
 from triton.compiler import compiler
 from triton.runtime import _allocation, autotuner, jit
 
 from tritonext.errors import InternalError, PipelineError
 
-__all__ = ["Handle", "Launch", "observe", "provide_profile_memory"]
+__all__ = ["Handle", "Launch", "listen", "observe", "provide_profile_memory"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
@@ -116,6 +117,26 @@ def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], 
             compiler.CompiledKernel.launch_metadata = original
 
     return Handle(allocate, withdraw)
+
+
+def listen(listener: Callable[..., None]) -> Handle:
+    """Hear of compilations; see :func:`tritonext.launch.listen`."""
+    with _lock:
+        before = knobs.compilation.listener
+
+        def both(**found: Any) -> None:
+            if before is not None:
+                before(**found)
+            listener(**found)
+
+        knobs.compilation.listener = both
+
+    def withdraw(handle: Handle) -> None:
+        # Somebody who came after us keeps theirs, and calls ours on.
+        if knobs.compilation.listener is both:
+            knobs.compilation.listener = before
+
+    return Handle(listener, withdraw)
 
 
 def _forget(handle: Handle) -> None:

@@ -1,0 +1,1 @@
+"""Writers of other tools' formats, and a reader of Proton's."""

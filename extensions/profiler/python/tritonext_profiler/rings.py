@@ -1,0 +1,343 @@
+"""Rings of segments on a GPU: made at the first launch that needs one, emptied meanwhile, closed at the end.
+
+A ring belongs to one kernel, grid and stream, or to one launch that was captured into a graph, so that launches of one
+ring never overlap and can be told apart. ``docs/records.md`` describes the memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from .decode import Chunk, heads
+from .format import MAGIC, RECORD, SEGMENT, SLOT
+from .model import LAUNCHES
+
+__all__ = ["Memory", "Ring", "Rings", "sampling"]
+
+_SLAB = 1 << 16
+_FOUR_GIB = 1 << 32
+# Bytes of all rings of a GPU; where less than a wish is left, half of it is given.
+_TOTAL = 1 << 30
+# Launches of a kernel that may overlap their successors take turns.
+_TURNS = 4
+
+
+class Memory(Protocol):
+    """What of :class:`.gpu.Gpu` is used here."""
+
+    index: int
+
+    def allocate(self, size: int) -> int: ...
+    def free(self, address: int) -> None: ...
+    def read(self, address: int, size: int) -> np.ndarray: ...
+    def write(self, address: int, data: np.ndarray) -> None: ...
+
+
+def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int) -> tuple[int, int]:
+    """Choose the blocks that record: those below ``first``, and each ``every``-th.
+
+    Without a wish, as many as fit the budget: half of them the first ones, which run at the same time, and the others
+    evenly from all waves.
+
+    Args:
+        blocks: Blocks of the grid.
+        block_bytes: Bytes that the segments of one take.
+        sample: Record one of so many; None for no wish.
+        budget: Bytes that one launch may take.
+
+    Returns:
+        ``first`` and ``every``; all blocks are ``(0xffffffff, 0)``.
+    """
+    if sample is not None:
+        return (0xFFFFFFFF, 0) if sample == 1 else (0, sample)
+    most = max(budget // block_bytes, 2)
+    if blocks <= most:
+        return 0xFFFFFFFF, 0
+    first = most // 2
+    return first, -(-blocks // (most - first))
+
+
+def _recorded(blocks: int, first: int, every: int) -> int:
+    """Return how many blocks record."""
+    if first >= blocks:
+        return blocks
+    return first + (-(-blocks // every) - -(-first // every) if every else 0)
+
+
+@dataclasses.dataclass(eq=False)
+class Ring:
+    """One ring with its slot.
+
+    Attributes:
+        slot: Address of the slot.
+        number: Counts the rings of a session.
+        kernel: Index of the kernel.
+        table: Its table.
+        stream: Handle of the stream.
+        captured: Whether a graph launches it.
+        grid: Blocks in the three dimensions.
+        per_launch: Segments of one launch.
+        segments: Address of the ring.
+        count: Its segments.
+        begun: Segments that were begun, as far as read.
+        tail: First segment that is not read.
+        lost: Segments that were overwritten before they were read.
+    """
+
+    slot: int
+    number: int
+    kernel: int
+    table: Mapping[str, Any]
+    stream: int
+    captured: bool
+    grid: tuple[int, int, int]
+    per_launch: int
+    segments: int
+    count: int
+    begun: int = 0
+    tail: int = 0
+    lost: int = 0
+
+    def data_ptr(self) -> int:
+        """Address that the kernel gets."""
+        return self.slot
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one segment."""
+        return int(self.table["segment_bytes"])
+
+
+class Rings:
+    """The rings of one GPU in one session.
+
+    Args:
+        memory: The GPU.
+        size: Bytes that a ring may have.
+        keep: Bytes of segments that are kept on the host; of launches beyond that only begin and end are.
+        sample: See :func:`sampling`.
+    """
+
+    def __init__(self, memory: Memory, size: int, keep: int, sample: int | None = None) -> None:
+        self.memory = memory
+        self.chunks: list[Chunk] = []
+        self.full = False
+        self._size = size
+        self._keep = keep
+        self._sample = sample
+        self._rings: dict[tuple, Ring] = {}
+        self._used = 0
+        self._turns: dict[tuple, int] = {}
+        self._lock = threading.Lock()
+        # Begin, end and blocks of launches of which nothing else is kept.
+        self._times: dict[tuple[int, int], list[int]] = {}
+
+    @property
+    def rings(self) -> list[Ring]:
+        """All rings."""
+        with self._lock:
+            return list(self._rings.values())
+
+    def ring(
+        self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, overlaps: bool
+    ) -> Ring:
+        """Return the ring for a launch, in the thread that launches.
+
+        Args:
+            kernel: Index of the kernel.
+            table: Its table.
+            grid: As it is launched.
+            stream: Handle of the stream.
+            captured: Whether a graph is made; each such launch has a ring of its own.
+            overlaps: Whether the next launch on the stream may begin before this one has ended.
+
+        Raises:
+            UserError: There is no memory.
+        """
+        key: tuple = (kernel, grid, stream)
+        with self._lock:
+            if captured:
+                key = (*key, len(self._rings))
+            elif overlaps:
+                turn = self._turns[key] = (self._turns.get(key, -1) + 1) % _TURNS
+                key = (*key, -1, turn)
+            ring = self._rings.get(key)
+            if ring is None:
+                ring = self._rings[key] = self._make(kernel, table, grid, stream, captured)
+            return ring
+
+    def _make(self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool) -> Ring:
+        x, y, z = (*grid, 1, 1, 1)[:3]
+        shape = (int(x) * int(table["num_ctas"]), int(y), int(z))
+        blocks, warps, size = math.prod(shape), int(table["num_warps"]), int(table["segment_bytes"])
+        first, every = sampling(blocks, warps * size, self._sample, self._size // 8)
+        per_launch = _recorded(blocks, first, every) * warps
+        room = self._size if self._used + self._size <= _TOTAL else max((_TOTAL - self._used) // 2, size)
+        count = max(room // size, 1)
+        address = self._within_four_gib(count * size)
+        self._used += count * size
+        slot = _take_slot(self.memory)
+        filled = np.zeros(1, SLOT)
+        filled[0] = (MAGIC, address, count, first, every, 0)
+        self.memory.write(slot, filled)
+        return Ring(slot, len(self._rings), kernel, table, stream, captured, shape, per_launch, address, count)
+
+    def _within_four_gib(self, size: int) -> int:
+        """Allocate memory that does not cross a multiple of 4 GiB."""
+        crossing = []
+        while True:
+            address = self.memory.allocate(size)
+            if address // _FOUR_GIB == (address + size - 1) // _FOUR_GIB:
+                break
+            # Held until there is one that fits, or it would come again.
+            crossing.append(address)
+        for other in crossing:
+            self.memory.free(other)
+        return address
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def drain(self, final: bool = False) -> bool:
+        """Read what is new in all rings.
+
+        Args:
+            final: Whether nothing runs any more, so that segments that are not whole never will be.
+
+        Returns:
+            Whether a ring was so full that the next look should not wait.
+        """
+        hurry = False
+        for ring in self.rings:
+            hurry |= self._drain(ring, final)
+        return hurry
+
+    def _cursor(self, ring: Ring) -> int:
+        """Return the segments that were begun; the counter on the GPU has 32 bits."""
+        slot = self.memory.read(ring.slot, SLOT.itemsize).view(SLOT)[0]
+        return ring.begun + ((int(slot["cursor"]) - ring.begun) & 0xFFFFFFFF)
+
+    def _drain(self, ring: Ring, final: bool) -> bool:
+        ring.begun = begun = self._cursor(ring)
+        if begun == ring.tail:
+            return False
+        if begun - ring.tail > ring.count:
+            ring.lost += begun - ring.count - ring.tail
+            ring.tail = begun - ring.count
+        first, data = ring.tail, self._read(ring, ring.tail, begun)
+        head = heads(data)
+        expected = np.arange(first, begun, dtype=np.uint64) + np.uint64(1)
+        whole = (head["sequence"] == expected) & (head["done"] == expected)
+        whole &= head["kernel"] == np.uint64(int(str(ring.table["kernel_id"]), 16))
+        # What was begun while we read may have taken the places of the oldest.
+        overwritten = max(self._cursor(ring) - ring.count - first, 0)
+        whole[:overwritten] = False
+        # What is not whole yet is read again, with what comes after it.
+        missing = np.flatnonzero(~whole[overwritten:])
+        stop = len(whole) if final or not len(missing) else overwritten + int(missing[0])
+        ring.lost += int(np.count_nonzero(~whole[:stop]))
+        ring.tail = first + stop
+        self._store(ring, data[:stop][whole[:stop]])
+        return begun - first > ring.count // 4
+
+    def _read(self, ring: Ring, first: int, last: int) -> np.ndarray:
+        """Return segments ``first`` to ``last``, which may go around the ring's end."""
+        begin, count, size = first % ring.count, last - first, ring.bytes
+        ahead = min(count, ring.count - begin)
+        parts = [self.memory.read(ring.segments + begin * size, ahead * size)]
+        if count > ahead:
+            parts.append(self.memory.read(ring.segments, (count - ahead) * size))
+        return np.concatenate(parts).reshape(count, size)
+
+    def _store(self, ring: Ring, data: np.ndarray) -> None:
+        if not len(data):
+            return
+        head = heads(data)
+        most = min(int(head["attempted"].max()) * RECORD.itemsize, ring.bytes - SEGMENT.itemsize)
+        width = SEGMENT.itemsize + most
+        if self._keep >= len(data) * width and not self.full:
+            self._keep -= len(data) * width
+            self.chunks.append(
+                Chunk(
+                    ring.kernel,
+                    self.memory.index,
+                    ring.number,
+                    ring.stream,
+                    ring.captured,
+                    ring.grid,
+                    ring.per_launch,
+                    data[:, :width].copy(),
+                )
+            )
+            return
+        # From here on, so that no launch is kept in part.
+        self.full = True
+        launch = (head["sequence"].astype(np.int64) - 1) // ring.per_launch
+        numbers, place = np.unique(launch, return_inverse=True)
+        start, end = np.full(len(numbers), np.iinfo(np.int64).max), np.zeros(len(numbers), np.int64)
+        np.minimum.at(start, place, head["time_start"].astype(np.int64))
+        np.maximum.at(end, place, head["time_end"].astype(np.int64))
+        counts = np.bincount(place)
+        for row, number in enumerate(numbers.tolist()):
+            times = self._times.setdefault((ring.number, number), [int(start[row]), int(end[row]), 0])
+            times[:] = min(times[0], int(start[row])), max(times[1], int(end[row])), times[2] + int(counts[row])
+
+    def times(self) -> np.ndarray:
+        """Return rows of ``model.LAUNCHES`` for the launches of which nothing but begin and end is kept."""
+        by_number = {ring.number: ring for ring in self.rings}
+        kept = {(chunk.slot, int(number)) for chunk in self.chunks for number in np.unique(self._launches(chunk))}
+        rows = [(key, times) for key, times in self._times.items() if key not in kept]
+        result = np.zeros(len(rows), LAUNCHES)
+        for row, ((number, _), (start, end, segments)) in zip(result, rows):
+            ring = by_number[number]
+            tick = 1e9 / int(ring.table["timer_hz"])
+            row["kernel"], row["device"], row["stream"] = ring.kernel, self.memory.index, ring.stream
+            row["replay"], row["grid"] = ring.captured, math.prod(ring.grid)
+            row["start"], row["end"] = round(start * tick), round(end * tick)
+            row["ctas"] = segments // int(ring.table["num_warps"])
+        return result
+
+    @staticmethod
+    def _launches(chunk: Chunk) -> np.ndarray:
+        return (heads(chunk.data)["sequence"].astype(np.int64) - 1) // chunk.per_launch
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let graphs that go on record nothing. Kernels that run already may record until they end."""
+        for ring in self.rings:
+            self.memory.write(ring.slot, np.zeros(SLOT["magic"].itemsize, np.uint8))
+
+    def free(self) -> None:
+        """Give the rings back, after :meth:`close` and when nothing runs that had begun before it."""
+        with self._lock:
+            for ring in self._rings.values():
+                self.memory.free(ring.segments)
+                if not ring.captured:
+                    _give_slot(self.memory, ring.slot)
+            self._rings.clear()
+            self._used = 0
+
+
+# Slots by GPU. Those of captured launches are never given back: a graph may use them at any time.
+_slots: dict[int, list[int]] = {}
+_slots_lock = threading.Lock()
+
+
+def _take_slot(memory: Memory) -> int:
+    with _slots_lock:
+        free = _slots.setdefault(id(memory), [])
+        if not free:
+            slab = memory.allocate(_SLAB)
+            free.extend(range(slab, slab + _SLAB, SLOT.itemsize))
+        return free.pop()
+
+
+def _give_slot(memory: Memory, slot: int) -> None:
+    with _slots_lock:
+        _slots[id(memory)].append(slot)

@@ -1,0 +1,426 @@
+"""``profile``: what a block of a program launches is recorded, and nothing else about the program changes.
+
+Matching kernels are compiled with records while the block runs, and launched as they would be. They write into rings
+that stay where they are, so that a CUDA graph may be replayed at any time; a thread of ours empties them over a stream
+of its own. No launch waits for anything. Whatever fails here becomes a warning and a notice in the profile: the program
+goes on, with plain kernels.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import pathlib
+import re
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from triton.runtime import driver
+
+import tritonext
+from tritonext import launch as launches
+from tritonext.errors import TritonextError, UserError
+
+from . import clock, saving
+from .analysis import Analysis, analyze
+from .decode import add_launches, decode
+from .gpu import gpu
+from .model import HostEvent, Kernel, Loss, Profile
+from .passes import MODES, pipeline
+from .report import terminal
+from .rings import Ring, Rings
+from .table import kernel_of, table_of
+
+__all__ = ["BUFFER", "ProfileWarning", "profile"]
+
+# Bytes that wait in a ring until they are read.
+BUFFER = 32 << 20
+
+# Bytes of records that are kept on the host; of launches beyond that only the times are.
+MEMORY = 512 << 20
+
+# Host events that are kept.
+_EVENTS = 100_000
+
+_lock = threading.RLock()
+_active: profile | None = None
+
+
+class ProfileWarning(UserWarning):
+    """Something is not recorded; the program itself runs as it would."""
+
+
+class profile:
+    """Record what kernels do in a block::
+
+        with tritonext_profiler.profile(kernels="matmul") as p:
+            run()
+        p.show()
+        p.save("report.html")
+
+    Args:
+        kernels: Regular expression that is searched for in the names of kernels; all when empty.
+        mode: What is recorded: ``auto`` (each change of category), ``header`` (begin and end of each warp), ``all``
+            (each operation of a category).
+        records: Records that a warp may write where the lengths of its loops are not known.
+        sample: Record one of so many CTAs, 1 for all of them. As many as fit when None: those that run first, and
+            others evenly from the rest.
+        buffer: Bytes of GPU memory in which the records of a kernel on a stream wait until they are read.
+        memory: Bytes of records that are kept; of further launches only begin and end are.
+        interval: Seconds between two looks at the buffers.
+
+    Attributes:
+        data: What was recorded, after the block.
+
+    Raises:
+        UserError: An argument is unusable. Nothing is raised once the block runs.
+    """
+
+    def __init__(
+        self,
+        kernels: str = "",
+        mode: str = "auto",
+        *,
+        records: int = 1024,
+        sample: int | None = None,
+        buffer: int = BUFFER,
+        memory: int = MEMORY,
+        interval: float = 0.01,
+    ) -> None:
+        if mode not in MODES:
+            raise UserError("the mode is unknown", expected=", ".join(MODES), found=repr(mode))
+        try:
+            self._pattern = re.compile(kernels)
+        except re.error as error:
+            raise UserError(
+                "kernels is no regular expression",
+                expected='such as "matmul|attention"',
+                found=f"{kernels!r}: {error}",
+            ) from error
+        for name, value, least in (("sample", sample, 1), ("buffer", buffer, 1 << 12), ("memory", memory, 0)):
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UserError(
+                    f"{name} is unusable", expected=f"a whole number of at least {least}", found=repr(value)
+                )
+        self.data = Profile()
+        # Also checks `records`.
+        self._pipeline = pipeline(mode=mode, records=records)
+        self._limits = buffer, memory, sample
+        self._interval = interval
+        self._scope: tritonext.use | None = None
+        self._undo: list[Callable[[], None]] = []
+        self._rings: dict[int, Rings | None] = {}
+        # By id of the compiled kernel, which is held so that the id stays its own.
+        self._compiled: dict[int, tuple[Any, int]] = {}
+        self._tables: list[Mapping[str, Any]] = []
+        self._kernels: dict[int, Kernel] = {}
+        self._plain: set[str] = set()
+        self._seen: set[str] = set()
+        self._matched = False
+        self._events: list[HostEvent] = []
+        self._missed_events = 0
+        self._paused = 0
+        self._notices: list[str] = []
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # --- the block ---------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> profile:
+        global _active
+        with _lock:
+            if _active is not None:
+                self._tell("this block is inside another profile, which records it; this one stays empty")
+                return self
+            _active = self
+        try:
+            self._start()
+        except Exception as error:
+            self._end()
+            self._tell(f"nothing is recorded: {_sentence(error)}")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if _active is self:
+            try:
+                self._finish()
+            except Exception as error:
+                self._tell(f"the profile is incomplete: {_sentence(error)}")
+            finally:
+                self._end()
+        self.data.notices = (*self.data.notices, *self._notices)
+
+    def _start(self) -> None:
+        target = driver.active.get_current_target()
+        if target.backend != "cuda":
+            raise UserError("recording needs an NVIDIA GPU", found=f"{target.backend}:{target.arch}")
+        self._scope = tritonext.use(self._pipeline)
+        if self._rings_of(driver.active.get_current_device()) is None:
+            return
+        self._undo.append(launches.provide_profile_memory(self._provide).remove)
+        self._undo.append(launches.observe(self._observe).remove)
+        self._undo.append(launches.listen(self._heard).remove)
+        self._thread = threading.Thread(target=self._drain, name="tritonext-profiler", daemon=True)
+        self._thread.start()
+
+    def _leave(self) -> None:
+        """Let go of Triton's launches."""
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
+
+    def _end(self) -> None:
+        """Put everything back, whatever happened."""
+        global _active
+        self._leave()
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        for rings in self._rings.values():
+            if rings is not None:
+                try:
+                    rings.close()
+                    # What had begun before may still write.
+                    rings.memory.synchronize()
+                    rings.free()
+                except TritonextError as error:
+                    self._tell(f"buffers stay allocated: {_sentence(error)}")
+        with _lock:
+            if _active is self:
+                _active = None
+
+    def _finish(self) -> None:
+        self._leave()
+        groups = [rings for rings in self._rings.values() if rings is not None]
+        # The thread goes on reading: what is still queued may fill a ring many times.
+        for rings in groups:
+            rings.memory.synchronize()
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        for rings in groups:
+            rings.drain(final=True)
+        kernels = [self._kernels.get(number) or kernel_of(entry) for number, entry in enumerate(self._tables)]
+        made = decode([chunk for rings in groups for chunk in rings.chunks], kernels, self._tables)
+        for rings in groups:
+            times = rings.times()
+            if len(times):
+                made = add_launches(made, times)
+                self._notices.append(f"of {len(times):,} launches only begin and end are kept; memory= keeps more")
+        devices = [rings.memory.describe() for rings in groups]
+        self.data = made.profile(kernels, devices)
+        self.data.events = tuple(self._events)
+        self.data.loss = self._loss([ring for rings in groups for ring in rings.rings])
+        if len(made.launches):
+            self.data.host_offset = self._offset(groups[0].memory.index)
+        if self._missed_events:
+            self._notices.append(f"{self._missed_events:,} launches on the host are not listed")
+        if not self._matched:
+            self._tell(self._nothing())
+
+    def _loss(self, rings: list[Ring]) -> Loss:
+        lossy = [ring for ring in rings if ring.lost]
+        warps = self.data.warps
+        short = np.flatnonzero(warps["dropped"])
+        kernel = self.data.launches["kernel"][warps["launch"][short]]
+        names = [self._tables[ring.kernel]["kernel"] for ring in lossy]
+        names += [self._tables[number]["kernel"] for number in np.unique(kernel)]
+        came_to = warps["dropped"][short] + warps["count"][short] - 1
+        return Loss(
+            segments=sum(ring.lost for ring in lossy),
+            records=int(warps["dropped"].sum()),
+            capacity=max((ring.count * ring.bytes for ring in lossy), default=0),
+            needed=max((ring.begun * ring.bytes for ring in lossy), default=0),
+            needed_records=int(came_to.max(initial=0)),
+            kernels=tuple(dict.fromkeys(names)),
+        )
+
+    def _offset(self, device: int) -> int | None:
+        try:
+            return clock.offset(device)
+        except Exception as error:
+            # Only the host's events need it.
+            self._notices.append(f"the host's clock cannot be placed: {_sentence(error)}")
+            return None
+
+    def _nothing(self) -> str:
+        pattern = self._pattern.pattern
+        if not self._seen:
+            return "no kernel was launched in the block"
+        near = difflib.get_close_matches(pattern, self._seen, n=3, cutoff=0.4) or sorted(self._seen)[:5]
+        more = len(self._seen) - len(near)
+        names = ", ".join(near) + (f" and {more} more" if more else "")
+        return f"no launched kernel matches {pattern!r}; launched were {names}"
+
+    def _tell(self, text: str) -> None:
+        self._notices.append(text)
+        warnings.warn(text, ProfileWarning, stacklevel=4)
+
+    @contextlib.contextmanager
+    def pause(self) -> Iterator[None]:
+        """Launch plain kernels inside a block within the block."""
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+
+    # --- launches, in any thread -------------------------------------------------------------------------------------
+
+    def _observe(self, launch: Any) -> Any:
+        kernel = launch.kernel
+        name = kernel.__name__
+        self._seen.add(name)
+        scope = self._scope
+        # An autotuner must choose by times without records, and those launches are no part of the program.
+        if launch.tuning or scope is None or self._paused or name in self._plain or not self._pattern.search(name):
+            return launch.proceed()
+        self._matched = True
+        begin = time.perf_counter_ns()
+        device = driver.active.get_current_device()
+        rings = self._rings.get(device) or self._rings_of(device)
+        if rings is None:
+            return launch.proceed()
+        try:
+            with scope:
+                compiled = launch.proceed()
+        except Exception as error:
+            failure = error
+        else:
+            if compiled is not None and not launch.warmup:
+                self._launched(compiled, launch, rings, begin, device)
+            return compiled
+        # Where the program itself is wrong, the plain launch says so.
+        compiled = launch.proceed()
+        self._plain.add(name)
+        self._tell(f"{name} is not recorded: {_sentence(failure)}")
+        return compiled
+
+    def _launched(self, compiled: Any, launch: Any, rings: Rings, begin: int, device: int) -> None:
+        name = launch.kernel.__name__
+        stream = driver.active.get_current_stream(device)
+        capturing = rings.memory.capturing(stream)
+        try:
+            number = self._number(compiled)
+            # Loading the plain kernel may wait for the GPU, which a capture does not allow.
+            if number not in self._kernels and not capturing:
+                self._kernels[number] = self._described(compiled, launch, rings)
+        except Exception as error:
+            self._plain.add(name)
+            self._tell(f"{name} is not recorded: {_sentence(error)}")
+            return
+        if len(self._events) >= _EVENTS:
+            self._missed_events += 1
+            return
+        label = "capture" if capturing else ""
+        end = time.perf_counter_ns()
+        self._events.append(HostEvent("launch", name, begin, end, threading.get_ident(), device, stream, label))
+
+    def _number(self, compiled: Any) -> int:
+        """Return the index of a compiled kernel."""
+        known = self._compiled.get(id(compiled))
+        if known is None:
+            entry = table_of(compiled)
+            with _lock:
+                same = [index for index, other in enumerate(self._tables) if other["kernel_id"] == entry["kernel_id"]]
+                if not same:
+                    same = [len(self._tables)]
+                    self._tables.append(entry)
+                known = self._compiled[id(compiled)] = compiled, same[0]
+        return known[1]
+
+    def _described(self, compiled: Any, launch: Any, rings: Rings) -> Kernel:
+        """Return what is known about a kernel, and how it differs from the one without records."""
+        resources = _resources(compiled, rings)
+        plain = launch.compile()
+        if plain is not None:
+            # Registers are known of a loaded kernel only.
+            plain[(1, 1, 1)]
+            resources |= {f"plain_{key}": value for key, value in _resources(plain, rings).items()}
+        stages = getattr(compiled.metadata, "num_stages", 0)
+        return kernel_of(table_of(compiled), num_stages=stages, resources=resources)
+
+    def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Ring:
+        device = driver.active.get_current_device()
+        rings = self._rings[device]
+        overlaps = bool(getattr(compiled.metadata, "launch_pdl", False))
+        number = self._number(compiled)
+        captured = rings.memory.capturing(stream)
+        return rings.ring(number, self._tables[number], tuple(grid), stream, captured, overlaps)
+
+    def _rings_of(self, device: int) -> Rings | None:
+        with _lock:
+            if device not in self._rings:
+                try:
+                    self._rings[device] = Rings(gpu(device), *self._limits)
+                except TritonextError as error:
+                    self._rings[device] = None
+                    self._tell(f"nothing is recorded on GPU {device}: {_sentence(error)}")
+            return self._rings[device]
+
+    def _heard(self, **found: Any) -> None:
+        if len(self._events) >= _EVENTS:
+            return
+        times, end = found["times"], time.perf_counter_ns()
+        detail = {"cache hit": bool(found["cache_hit"]), "lowering µs": int(times.total_lowering)}
+        name = str(found["metadata"].get("name", "?"))
+        begin = end - int(times.total) * 1000
+        self._events.append(HostEvent("compile", name, begin, end, threading.get_ident(), detail=detail))
+
+    # --- the thread that empties the rings ---------------------------------------------------------------------------
+
+    def _drain(self) -> None:
+        wait = self._interval
+        while not self._stop.wait(wait):
+            hurry = False
+            for device, rings in list(self._rings.items()):
+                if rings is None:
+                    continue
+                try:
+                    hurry |= rings.drain()
+                except TritonextError as error:
+                    self._tell(f"the buffers of GPU {device} cannot be read: {_sentence(error)}")
+                    return
+            wait = 0 if hurry else self._interval
+
+    # --- afterwards --------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def analyses(self) -> tuple[Analysis, ...]:
+        """What the data says, by kernel; only after the block."""
+        return analyze(self.data)
+
+    def show(self, console: Console | None = None) -> None:
+        """Print what the data says."""
+        terminal.show(self.data, console)
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Write the data; the suffix says how, see :func:`.saving.save`."""
+        saving.save(self.data, path)
+
+
+def _resources(compiled: Any, rings: Rings) -> dict[str, int]:
+    threads = compiled.metadata.num_warps * compiled.metadata.target.warp_size
+    return {
+        "registers": compiled.n_regs,
+        "spills": compiled.n_spills,
+        "shared": compiled.metadata.shared,
+        "ctas_per_sm": rings.memory.ctas_per_sm(compiled.function, threads, compiled.metadata.shared),
+    }
+
+
+def _sentence(error: Exception) -> str:
+    """Return the first line of an error, and what was found and what to do."""
+    if isinstance(error, TritonextError):
+        parts = [error.message, None if error.found is None else f"found {error.found}", error.hint]
+        return "; ".join(part for part in parts if part)
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

@@ -1,0 +1,60 @@
+"""Writes a profile to a file; the suffix says how."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+
+from tritonext.errors import UserError
+
+from . import storage
+from .export import chrome, hatchet, perfetto
+from .model import Profile
+from .report import html
+
+__all__ = ["FORMATS", "check", "save"]
+
+
+def _summary(profile: Profile, path: pathlib.Path) -> None:
+    path.write_text(json.dumps(storage.summary(profile), indent=1), encoding="utf-8")
+
+
+_WRITERS: dict[str, tuple[str, Callable[[Profile, pathlib.Path], object]]] = {
+    ".npz": ("everything, to be read again", storage.save),
+    ".html": ("report for a browser", html.write),
+    ".pftrace": ("trace for Perfetto", perfetto.write),
+    ".chrome.json": ("trace in Chrome's format", chrome.write),
+    ".hatchet": ("tree for hatchet and proton-viewer", hatchet.write),
+    ".json": ("summary for tools", _summary),
+}
+
+FORMATS = {suffix: meaning for suffix, (meaning, _) in _WRITERS.items()}
+
+
+def save(profile: Profile, path: str | pathlib.Path) -> None:
+    """Write a profile.
+
+    Args:
+        profile: What was recorded.
+        path: ``*.npz`` keeps everything, ``*.html`` is a report, ``*.pftrace`` a trace for Perfetto, ``*.json`` a
+            summary, ``*.chrome.json`` a trace in Chrome's format, ``*.hatchet`` a tree for hatchet and proton-viewer.
+
+    Raises:
+        UserError: The suffix is none of these, or a package is missing.
+        OSError: The file cannot be written.
+    """
+    check(path)(profile, pathlib.Path(path))
+
+
+def check(path: str | pathlib.Path) -> Callable[[Profile, pathlib.Path], object]:
+    """Return what writes files of a suffix.
+
+    Raises:
+        UserError: Nothing does.
+    """
+    for suffix, (_, writer) in _WRITERS.items():
+        if pathlib.Path(path).name.endswith(suffix):
+            return writer
+    known = ", ".join(f"{suffix} ({meaning})" for suffix, meaning in FORMATS.items())
+    raise UserError("the suffix of the file says no format", where=path, expected=known)

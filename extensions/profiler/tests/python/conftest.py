@@ -1,0 +1,35 @@
+"""Profiles of made-up kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("tritonext_profiler")
+
+from tritonext_profiler.assemble import assemble
+from tritonext_profiler.model import HostEvent
+from tritonext_profiler.testing import (
+    H200,
+    gemm_kernel,
+    gemm_plan,
+    record,
+    specialized_kernel,
+    specialized_team,
+)
+
+
+@pytest.fixture(scope="session")
+def gemm_profile():
+    """Two launches of a GEMM, with what the host did."""
+    made = assemble(*record(gemm_plan(24), seed=21, ctas=150, launches=2).columns).profile([gemm_kernel()], [H200])
+    begin = int(made.launches["start"][0])
+    made.host_offset = begin - 5_000
+    made.events = (HostEvent("compile", "gemm", -900_000, -100_000), HostEvent("launch", "gemm", 0, 4_000))
+    return made
+
+
+@pytest.fixture(scope="session")
+def specialized_profile():
+    """One launch of a warp-specialized GEMM."""
+    made = assemble(*record([], seed=22, ctas=132, roles=specialized_team(16)).columns)
+    return made.profile([specialized_kernel()], [H200])

@@ -1,0 +1,257 @@
+"""Files and views: what is written reads back, in other tools' own words where there are any."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tritonext.errors import UserError
+from tritonext_profiler import compare, proton, storage
+from tritonext_profiler.analysis import analyze
+from tritonext_profiler.assemble import assemble
+from tritonext_profiler.export import chrome, hatchet, perfetto
+from tritonext_profiler.model import Profile
+from tritonext_profiler.report import html, terminal
+from tritonext_profiler.testing import H200, gemm_kernel, gemm_plan, record
+
+
+def test_an_archive_reads_back_equal(gemm_profile, tmp_path):
+    storage.save(gemm_profile, tmp_path / "p.npz")
+    again = storage.load(tmp_path / "p.npz")
+    for field in dataclasses.fields(Profile):
+        value, other = getattr(gemm_profile, field.name), getattr(again, field.name)
+        assert np.array_equal(value, other) if isinstance(value, np.ndarray) else value == other, field.name
+
+
+@pytest.mark.parametrize("damage", ["text", "other", "later"])
+def test_what_is_no_profile_is_refused(gemm_profile, tmp_path, damage, monkeypatch):
+    path = tmp_path / "p.npz"
+    if damage == "text":
+        path.write_text("no archive")
+    elif damage == "other":
+        np.savez(path, launches=np.zeros(3))
+    else:
+        monkeypatch.setattr(storage, "VERSION", storage.VERSION + 1)
+        storage.save(gemm_profile, path)
+        monkeypatch.undo()
+    message = "written by a later release" if damage == "later" else "the file is no profile"
+    with pytest.raises(UserError, match=message):
+        storage.load(path)
+
+
+def test_the_summary_is_plain_json(gemm_profile):
+    data = json.loads(json.dumps(storage.summary(gemm_profile), allow_nan=False))
+    [kernel] = data["kernels"]
+    assert kernel["name"] == "gemm"
+    assert len(kernel["durations_ns"]) == 2
+    assert sum(row["share"] for row in kernel["categories"]) == pytest.approx(1, abs=1e-4)
+
+
+def decode(path):
+    """Return slices of a Perfetto trace by track path, as name, start, end and iteration; and the flows."""
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
+
+    trace = protos.Trace.FromString(path.read_bytes())
+    names, parents, tracks, clocks, words, open_slices = {}, {}, {}, {}, {}, {}
+    slices, flows = [], {}
+    for packet in trace.packet:
+        sequence = packet.trusted_packet_sequence_id
+        if packet.HasField("track_descriptor"):
+            names[packet.track_descriptor.uuid] = packet.track_descriptor.name
+            parents[packet.track_descriptor.uuid] = packet.track_descriptor.parent_uuid
+        if packet.HasField("trace_packet_defaults"):
+            tracks[sequence] = packet.trace_packet_defaults.track_event_defaults.track_uuid
+        if packet.HasField("clock_snapshot"):
+            clocks[sequence] = packet.clock_snapshot.clocks[1].timestamp
+        for name in packet.interned_data.event_names:
+            words[sequence, name.iid] = name.name
+        if not packet.HasField("track_event"):
+            continue
+        if sequence in clocks:
+            clocks[sequence] += packet.timestamp
+            now = clocks[sequence]
+        else:
+            now = packet.timestamp
+        event = packet.track_event
+        track = event.track_uuid or tracks[sequence]
+        if event.type == event.TYPE_SLICE_BEGIN:
+            name = event.name or words[sequence, event.name_iid]
+            number = event.debug_annotations[0].uint_value if event.name_iid and event.debug_annotations else None
+            open_slices.setdefault(track, []).append((name, now, number))
+            for identifier in event.flow_ids:
+                flows.setdefault(identifier, [None, None])[0] = (track, name, now, number)
+            for identifier in event.terminating_flow_ids:
+                flows.setdefault(identifier, [None, None])[1] = (track, name, now, number)
+        else:
+            name, start, number = open_slices[track].pop()
+            path = [names[track]]
+            above = parents[track]
+            while above:
+                path.insert(0, names[above])
+                above = parents[above]
+            slices.append((tuple(path), name, start, now, number))
+    assert not any(open_slices.values())
+    return slices, flows
+
+
+def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
+    path = tmp_path / "t.pftrace"
+    shown = perfetto.write(gemm_profile, path, spans=40_000)
+    assert shown.omitted == len(gemm_profile.spans) - shown.spans > 0
+    assert path.stat().st_size < 50 * shown.spans
+    slices, flows = decode(path)
+    warps = [entry for entry in slices if len(entry[0]) == 4]
+    assert len(warps) == shown.spans
+    kernel, warp = gemm_profile.kernels[0], gemm_profile.warps[shown.warps[17]]
+    ticket = gemm_profile.launches["ticket"][warp["launch"]]
+    place = (f"gemm launch {ticket}", f"SM {warp['sm']}", f"CTA {warp['cta']}", f"warp {warp['warp']}")
+    mine = sorted(((*entry[2:], entry[1]) for entry in warps if entry[0] == place), key=lambda entry: entry[0])
+    spans = gemm_profile.spans[warp["first"] : warp["first"] + warp["count"]]
+    assert [entry[3] for entry in mine] == [kernel.regions[region].category for region in spans["region"]]
+    frequency = warp["cycles"] / (warp["end"] - warp["start"])
+    lengths = np.array([end - start for start, end, _, _ in mine])
+    assert np.abs(lengths - spans["cycles"] / frequency).max() <= 1
+    inside = [kernel.regions[region].depth > 0 for region in spans["region"]]
+    assert [entry[2] for entry in mine] == [
+        number if within else None for number, within in zip(spans["iteration"].tolist(), inside)
+    ]
+    # Host, launches, and the copies' arrows.
+    assert {entry[1] for entry in slices if entry[0][0] == "host"} == {"compile gemm", "launch gemm"}
+    assert sum(entry[0] == ("GPU 0 NVIDIA H200", "launches of gemm") for entry in slices) == 2
+    complete = [(start, end) for start, end in flows.values() if start and end]
+    assert len(complete) == len(flows) > 0
+    for (track, copy, issued, number), (other, wait, waited, later) in complete:
+        assert (track, copy, wait) == (other, "copy_issue", "copy_wait")
+        assert issued < waited
+        assert number is None or later - number == kernel.num_stages - 1
+
+
+def test_arrows_lead_from_the_producer_to_its_consumers(specialized_profile, tmp_path):
+    perfetto.write(specialized_profile, tmp_path / "t.pftrace", spans=30_000)
+    slices, flows = decode(tmp_path / "t.pftrace")
+    assert {entry[0][3].split()[2] for entry in slices if len(entry[0]) == 4} == {"consumer", "producer"}
+    assert flows
+    for (source, copy, _, number), (target, wait, _, later) in flows.values():
+        assert source != target
+        assert (copy, wait, number) == ("copy_issue", "mbarrier_wait", later)
+
+
+def test_a_chrome_trace_has_the_same_slices(gemm_profile, tmp_path):
+    shown = chrome.write(gemm_profile, tmp_path / "t.json", spans=5_000)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X" and event["pid"]]
+    assert len(slices) == shown.spans
+    assert sum(event["args"]["cycles"] for event in slices) == gemm_profile.warps["cycles"][shown.warps].sum()
+
+
+def test_a_tree_for_hatchet_keeps_the_time(gemm_profile, tmp_path):
+    hatchet.write(gemm_profile, tmp_path / "t.hatchet")
+    rows = proton.read_tree(tmp_path / "t.hatchet")
+    total = analyze(gemm_profile)[0].durations.sum()
+    assert sum(row.metrics.get("time (ns)", 0) for row in rows) == pytest.approx(total)
+    assert ("gemm", "copy_wait", "gemm.py:15") in {row.path for row in rows}
+    _, devices = json.loads((tmp_path / "t.hatchet").read_text())
+    assert devices["CUDA"]["0"]["num_sms"] == 132
+
+
+def test_a_trace_of_proton_becomes_a_profile(tmp_path):
+    def event(name, start, cycles, warp=0, cta=0, line=0):
+        where = {"pid": f"attn Core{cta + 3} CTA{cta}", "tid": f"warp {warp} (line {line})", "cat": "attn"}
+        return {"name": name, "ph": "X", "ts": start / 1000, "dur": cycles / 1000, **where}
+
+    events = [event("load", 100, 50), event("dot", 150, 400), event("inner", 200, 100, line=1), event("load", 600, 50)]
+    events += [event("load", 120, 60, warp=1), event("dot", 500, 100, cta=1)]
+    (tmp_path / "t.json").write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
+    made = proton.read_trace(tmp_path / "t.json")
+    [kernel] = made.kernels
+    names = [region.scope for region in kernel.regions]
+    first = made.spans[: made.warps["count"][0]]
+    assert [(names[region], cycles) for region, cycles in zip(first["region"], first["cycles"])] == [
+        ("load", 50),
+        ("dot", 50),
+        ("inner", 100),
+        ("dot", 250),
+        ("", 50),
+        ("load", 50),
+    ]
+    assert made.warps[["sm", "cta", "warp"]].tolist() == [(3, 0, 0), (3, 0, 1), (4, 1, 0)]
+    [analysis] = analyze(made)
+    assert {row.name for row in analysis.scopes} == {"load", "dot", "inner"}
+
+
+@pytest.mark.parametrize(("reader", "text"), [("read_trace", "{}"), ("read_trace", "no"), ("read_tree", "{}")])
+def test_what_proton_did_not_write_is_refused(tmp_path, reader, text):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(UserError, match="the file is no"):
+        getattr(proton, reader)(tmp_path / "t.json")
+
+
+def test_the_terminal_view(gemm_profile, specialized_profile):
+    text = io.StringIO()
+    console = Console(file=text, width=140)
+    for profile in (gemm_profile, specialized_profile, Profile()):
+        terminal.show(profile, console)
+    shown = text.getvalue()
+    for line in (
+        r"gemm  cuda:90, GPU 0 NVIDIA H200",
+        r"mma_wait +\d\d\.\d %",
+        r"gemm\.py:17 +\d\d\.\d %  acc = tl\.dot\(a, b, acc\)",
+        r"Warps wait \d\d % of steady state for copies at gemm\.py:15",
+        r"producer +\d+\.\d %",
+        r"no launch was recorded",
+    ):
+        assert re.search(line, shown), line
+
+
+def browser():
+    """Return the distribution's Chromium: the file that TRITONEXT_CHROMIUM names, or the one on PATH."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return os.environ.get("TRITONEXT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+def test_the_page_is_one_small_file_that_a_browser_draws(gemm_profile, specialized_profile, tmp_path):
+    page = tmp_path / "page.html"
+    both = dataclasses.replace(gemm_profile.kernels[0], source={"gemm.py:17": "</script><b>"})
+    html.write(dataclasses.replace(gemm_profile, kernels=(both,)), page)
+    text = page.read_text()
+    assert len(text) < 2_000_000
+    assert text.count("</script>") == 1
+    assert not re.search(r'(src|href)="|url\(|@import|fetch\(', text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    chromium = browser()
+    if not chromium:
+        pytest.skip("no Chromium: apt-get install chromium-headless-shell, or name it in TRITONEXT_CHROMIUM")
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    assert 'data-ready="1"' in done.stdout
+    for part in ("Time by category", "Time by source line", "Cycles by iteration", "Roofline", "Warps over time"):
+        assert part in done.stdout
+    assert "&lt;/script&gt;&lt;b&gt;" in done.stdout
+
+
+@pytest.mark.parametrize(("wait", "verdict"), [(300, "same"), (500, "slower"), (150, "faster")])
+def test_comparison_judges_by_the_noise(tmp_path, wait, verdict):
+    paths = []
+    for number, cycles in enumerate((300, wait)):
+        made = assemble(*record(gemm_plan(24, cycles), seed=number, ctas=132, launches=5).columns)
+        paths.append(tmp_path / f"{number}.npz")
+        storage.save(made.profile([gemm_kernel()], [H200]), paths[-1])
+    summaries = [compare.load_summary(path) for path in paths]
+    [difference] = compare.compare(*summaries)
+    assert difference.verdict == verdict
+    if verdict != "same":
+        assert next(iter(difference.parts)) == "copy_wait"
+    text = io.StringIO()
+    compare.show((difference,), Console(file=text, width=160))
+    assert verdict in text.getvalue()
+    summaries[1]["kernels"][0]["name"] = "other"
+    assert {entry.verdict for entry in compare.compare(*summaries)} == {"gone", "new"}

@@ -1,0 +1,228 @@
+"""Rings, the bytes in them, and what of them is trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tritonext_profiler import decode, format, rings
+from tritonext_profiler.assemble import assemble
+from tritonext_profiler.model import Kernel, Loop, Region
+from tritonext_profiler.table import iterations, kernel_of
+from tritonext_profiler.testing import (
+    FakeMemory,
+    emulate,
+    gemm_kernel,
+    gemm_plan,
+    record,
+    specialized_kernel,
+    specialized_team,
+    table,
+)
+
+ENTRY = table(gemm_kernel())
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return record(gemm_plan(20), seed=31, ctas=12, launches=8)
+
+
+def made(memory, entry=ENTRY, size=1 << 21, keep=1 << 30, sample=1):
+    return rings.Rings(memory, size, keep, sample)
+
+
+def ring_of(group, entry=ENTRY, grid=(12,), stream=7, captured=False, overlaps=False):
+    return group.ring(0, entry, grid, stream, captured, overlaps)
+
+
+def decoded(group, entry=ENTRY, kernel=None):
+    kernel = kernel or kernel_of(entry)
+    return decode.decode(group.chunks, [kernel], [entry])
+
+
+def test_all_of_it_comes_back(recording):
+    memory = FakeMemory()
+    group = made(memory)
+    ring = ring_of(group)
+    for launch in range(8):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+        group.drain()
+    group.drain(final=True)
+    back, true = decoded(group), assemble(*recording.columns)
+    assert ring.lost == 0
+    assert np.array_equal(back.spans, true.spans), "also the iterations, which are not recorded"
+    for name in ("launch", "cta", "warp", "sm", "start", "end", "cycles", "closed"):
+        assert np.array_equal(back.warps[name], true.warps[name]), name
+    assert back.launches["ticket"].tolist() == list(range(8))
+    assert set(back.launches["stream"].tolist()) == {7}
+
+
+def test_a_ring_goes_around_and_segments_that_are_not_whole_wait(recording):
+    memory = FakeMemory()
+    group = made(memory, size=ENTRY["segment_bytes"] * 70)
+    ring = ring_of(group)
+    assert ring.count == 70
+    for launch in range(8):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+        place = memory.at(ring.segments + (launch * 48 + 30) % 70 * ring.bytes, ring.bytes)
+        done = place[: format.SEGMENT.itemsize].view(format.SEGMENT)["done"]
+        kept = int(done[0])
+        done[:] = 0
+        group.drain()
+        assert ring.tail == launch * 48 + 30
+        done[:] = kept
+        group.drain()
+    assert ring.lost == 0
+    assert np.array_equal(decoded(group).spans, assemble(*recording.columns).spans)
+
+
+def test_what_is_overwritten_is_counted_and_the_rest_is_right(recording):
+    memory = FakeMemory()
+    group = made(memory, size=ENTRY["segment_bytes"] * 70)
+    ring = ring_of(group)
+    for launch in range(4):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+    group.drain(final=True)
+    assert ring.lost == 4 * 48 - 70
+    back, true = decoded(group), assemble(*recording.columns)
+    assert len(back.warps) == 70
+    assert np.array_equal(back.warps["cycles"], true.warps["cycles"][4 * 48 - 70 : 4 * 48])
+
+
+def test_what_is_overwritten_while_it_is_read_is_left_out(recording):
+    memory = FakeMemory()
+    group = made(memory, size=ENTRY["segment_bytes"] * 60)
+    ring = ring_of(group)
+    emulate(memory, ring.data_ptr(), ENTRY, recording, 0)
+    read = memory.read
+
+    def slow(address, size):
+        data = read(address, size)
+        if address == ring.segments:
+            memory.read = read
+            emulate(memory, ring.data_ptr(), ENTRY, recording, 1)
+        return data
+
+    memory.read = slow
+    group.drain()
+    assert ring.lost == 96 - 60
+    group.drain(final=True)
+    assert sum(len(chunk.data) for chunk in group.chunks) == 60
+
+
+def test_the_counter_of_segments_wraps(recording):
+    memory = FakeMemory()
+    group = made(memory)
+    ring = ring_of(group)
+    ring.begun = ring.tail = (1 << 32) - 10
+    slot = memory.at(ring.slot, format.SLOT.itemsize).view(format.SLOT)
+    slot["cursor"] = 5
+    group.drain(final=True)
+    assert ring.begun == (1 << 32) + 5
+
+
+def test_each_captured_launch_has_a_ring_and_streams_do_too(recording):
+    memory = FakeMemory()
+    group = made(memory, size=1 << 16)
+    same = {id(ring_of(group, stream=stream)) for stream in (1, 1, 2)}
+    grids = {id(ring_of(group, grid=(12, 1))), id(ring_of(group, grid=(6, 2)))}
+    captured = {id(ring_of(group, captured=True)) for _ in range(3)}
+    turns = [ring_of(group, overlaps=True) for _ in range(5)]
+    assert (len(same), len(grids), len(captured), len({id(ring) for ring in turns})) == (2, 2, 3, 4)
+    assert turns[0] is turns[4]
+    kept = [ring for ring in group.rings if ring.captured]
+    group.close()
+    emulate(memory, kept[0].slot, ENTRY, recording)
+    assert not memory.at(kept[0].segments, 64).any()
+    group.free()
+    assert len(memory.taken) == 1, "the slots, which graphs may use"
+    taken = {ring_of(group, stream=stream).slot for stream in range(4)}
+    assert not taken & {ring.slot for ring in kept}
+
+
+def test_rings_do_not_cross_four_gigabytes():
+    memory = FakeMemory(base=(1 << 40) - (1 << 17))
+    group = made(memory, size=1 << 16)
+    for stream in range(6):
+        ring = ring_of(group, stream=stream)
+        assert ring.segments >> 32 == (ring.segments + ring.count * ring.bytes - 1) >> 32
+
+
+@pytest.mark.parametrize(
+    ("blocks", "sample", "budget", "chosen"),
+    [
+        (100, None, 1000, (0xFFFFFFFF, 0)),
+        (1000, None, 1000, (50, 20)),
+        (1000, 1, 10, (0xFFFFFFFF, 0)),
+        (1000, 16, 1 << 30, (0, 16)),
+    ],
+)
+def test_sampling(blocks, sample, budget, chosen):
+    first, every = rings.sampling(blocks, 10, sample, budget)
+    assert (first, every) == chosen
+    recorded = [block for block in range(blocks) if block < first or (every and block % every == 0)]
+    assert rings._recorded(blocks, first, every) == len(recorded)
+    assert sample is not None or len(recorded) * 10 <= budget
+
+
+def test_a_sample_is_told_apart_into_launches(recording):
+    memory = FakeMemory()
+    group = made(memory, sample=5)
+    ring = ring_of(group)
+    for launch in range(3):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+    group.drain(final=True)
+    launches = decoded(group).launches
+    assert launches["ctas"].tolist() == [3, 3, 3]
+    assert launches["grid"].tolist() == [12, 12, 12]
+
+
+def test_beyond_the_memory_only_times_are_kept(recording):
+    memory = FakeMemory()
+    group = made(memory, keep=100_000)
+    ring = ring_of(group)
+    for launch in range(8):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+        group.drain()
+    true, back, times = assemble(*recording.columns).launches, decoded(group), group.times()
+    assert 0 < len(back.launches) < 8
+    assert len(back.launches) + len(times) == 8
+    assert np.abs(np.sort(times["start"]) - np.sort(true["start"])[len(back.launches) :]).max() < 64
+    assert set(times["ctas"]) == {12}
+
+
+def test_batches_are_written_whole_or_not_at_all():
+    entry = table(gemm_kernel(), capacity=16)
+    entry["batch_limit"] = 12
+    entry["regions"][5]["batch"] = [1, 3]
+    records = np.zeros((3, 16), format.RECORD)
+    records["region"] = 5
+    counts = decode.written(np.array([4, 12, 40]), records, entry)
+    assert counts.tolist() == [4, 12, 14]
+    assert counts.tolist() == [format.written(n, records["region"][0], entry) for n in (4, 12, 40)]
+
+
+def test_roles_follow_from_warps():
+    kernel = specialized_kernel()
+    entry = table(kernel, first_warps=(0, 8))
+    memory = FakeMemory()
+    group = made(memory)
+    emulate(memory, ring_of(group, entry, grid=(4,)).slot, entry, record([], seed=1, ctas=4, roles=specialized_team(5)))
+    group.drain(final=True)
+    back = decoded(group, entry)
+    assert np.array_equal(back.warps["role"], back.warps["warp"] >= 8)
+
+
+def test_iterations_of_nested_loops():
+    regions = [Region(0, "entry")]
+    regions += [Region(number, "other", loop=loop) for number, loop in enumerate((0, 1, 1, 1, 0, -1), 1)]
+    # The inner loop's pace is its second region.
+    kernel = Kernel("k", regions=tuple(regions), loops=(Loop(pace=1), Loop(parent=0, pace=3)))
+    inner, warp = [2, 3, 4, 2, 3, 4], []
+    for _ in range(2):
+        warp += [1, *inner, 5]
+    warp.append(6)
+    expected = [0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1, 1, 0]
+    numbers = iterations(kernel, np.array([len(warp), 0, len(warp)]), np.array(warp * 2))
+    assert numbers.tolist() == expected * 2

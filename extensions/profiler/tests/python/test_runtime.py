@@ -1,0 +1,322 @@
+"""``profile`` around launches, on a GPU that is emulated: what is recorded, what is left alone, and what goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import types
+import warnings
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from triton import knobs
+from triton.runtime.driver import driver
+
+from tritonext.errors import UserError
+from tritonext.pipeline import Pipeline, wrap_stage
+from tritonext.testing import fake_driver
+from tritonext_profiler import ProfileWarning, profile, runtime
+from tritonext_profiler.testing import H200, FakeMemory, emulate, gemm_kernel, gemm_plan, record, table
+
+BLOCKS = 6
+# Small enough for many rings.
+BUFFER = 1 << 22
+
+
+@triton.jit
+def matmul(x, SIZE: tl.constexpr = 1):
+    tl.store(x, SIZE)
+
+
+@triton.jit
+def softmax(x):
+    tl.store(x, 2)
+
+
+class FakeGpu(FakeMemory):
+    """A GPU whose kernels only write records."""
+
+    graph: list | None = None
+
+    def capturing(self, stream):
+        return self.graph is not None
+
+    def synchronize(self):
+        return None
+
+    def describe(self):
+        return H200
+
+    def ctas_per_sm(self, function, threads, shared):
+        return 2
+
+
+class World:
+    """What the launches of a test do."""
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+        self.entry = table(gemm_kernel())
+        self.recording = record(gemm_plan(6), seed=41, ctas=BLOCKS, launches=64)
+        self.runs = {}
+        self.plain = []
+        self.lock = threading.Lock()
+
+    def run(self, pointer):
+        with self.lock:
+            launch = sum(self.runs.values())
+            self.runs[pointer] = self.runs.get(pointer, 0) + 1
+            emulate(self.gpu, pointer, self.entry, self.recording, launch)
+
+    def launcher(self, source, metadata):
+        def launch(x, y, z, stream, *rest):
+            if getattr(metadata, "tritonext_profiler", None) is None:
+                self.plain.append(metadata.name)
+                return
+            from triton.runtime import _allocation
+
+            memory = _allocation._profile_allocator(1, 128, stream)
+            if self.gpu.graph is None:
+                self.run(memory.data_ptr())
+            else:
+                self.gpu.graph.append(memory.data_ptr())
+
+        return launch
+
+
+@pytest.fixture
+def world(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    gpu = FakeGpu()
+    made = World(gpu)
+
+    def keep_table(inner, source, metadata, info):
+        result = inner(source, metadata)
+        metadata["tritonext_profiler"] = made.entry
+        return result
+
+    stub = Pipeline((wrap_stage("llir", keep_table, key="table"),))
+    monkeypatch.setattr(runtime, "pipeline", lambda **options: stub)
+    monkeypatch.setattr(runtime, "gpu", lambda index: gpu)
+    monkeypatch.setattr(runtime.clock, "offset", lambda index: 0)
+    # A kernel keeps the launcher that it was first launched with.
+    for kernel in (matmul, softmax):
+        kernel.device_caches.clear()
+    with fake_driver.active():
+        driver.active.launcher_cls = made.launcher
+        yield made
+    assert runtime._active is None
+    assert knobs.compilation.listener is None
+
+
+def launch(kernel=matmul, **keywords):
+    return kernel[(BLOCKS,)](fake_driver.Array("fp32"), **keywords)
+
+
+def test_matching_launches_are_recorded_and_no_other(world):
+    with profile("mat") as p:
+        for _ in range(3):
+            launch()
+        launch(softmax)
+    launch()
+    assert world.plain == ["softmax", "matmul"]
+    assert p.data.launches["ticket"].tolist() == [0, 1, 2]
+    assert p.data.launches["grid"].tolist() == [BLOCKS] * 3
+    assert len(p.data.warps) == 3 * BLOCKS * 4
+    assert [entry.name for entry in p.data.kernels] == ["gemm"]
+    assert p.data.kernels[0].resources["plain_ctas_per_sm"] == 2
+    kinds = [(event.kind, event.name) for event in p.data.events if event.kind == "launch"]
+    assert kinds == [("launch", "matmul")] * 3
+    assert any(event.kind == "compile" for event in p.data.events)
+    assert (p.data.notices, bool(p.data.loss)) == ((), False)
+    [analysis] = p.analyses
+    assert analysis.closure == 0
+    assert len(world.gpu.taken) == 1, "only the slots stay"
+
+
+def test_every_replay_of_a_graph_is_recorded_until_the_block_ends(world):
+    with profile(buffer=BUFFER) as p:
+        launch()
+        world.gpu.graph = graph = []
+        launch()
+        launch()
+        world.gpu.graph = None
+        for _ in range(10):
+            for pointer in graph:
+                world.run(pointer)
+    assert len(set(graph)) == 2
+    assert np.bincount(p.data.launches["replay"]).tolist() == [1, 20]
+    assert [event.label for event in p.data.events if event.kind == "launch"] == ["", "capture", "capture"]
+    before = world.gpu.bytes.copy()
+    for pointer in graph:
+        world.run(pointer)
+    assert np.array_equal(world.gpu.bytes, before)
+    with profile(buffer=BUFFER) as later:
+        launch()
+        for pointer in graph:
+            world.run(pointer)
+    assert len(later.data.launches) == 1
+
+
+def test_threads_have_complete_data_of_their_own(world, monkeypatch):
+    streams = threading.local()
+    monkeypatch.setattr(type(driver.active), "get_current_stream", lambda self, device: getattr(streams, "number", 0))
+
+    def work(number):
+        streams.number = number
+        for _ in range(20):
+            launch()
+
+    with profile(buffer=BUFFER) as p:
+        threads = [threading.Thread(target=work, args=(number,)) for number in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    streams, counts = np.unique(p.data.launches["stream"], return_counts=True)
+    assert dict(zip(streams.tolist(), counts.tolist())) == {1: 20, 2: 20}
+    assert set(p.data.launches["ctas"]) == {BLOCKS}
+    assert p.data.warps["closed"].all()
+
+
+def test_autotuning_measures_plain_kernels(world):
+    tuned = triton.autotune([triton.Config({"SIZE": size}) for size in (1, 2)], key=[])(matmul)
+    with profile() as p:
+        tuned[(BLOCKS,)](fake_driver.Array("fp32"))
+    assert world.plain == ["matmul", "matmul"]
+    assert len(p.data.launches) == 1
+
+
+def test_a_pause_launches_plain_kernels(world):
+    with profile() as p:
+        launch()
+        with p.pause():
+            launch()
+    assert world.plain == ["matmul"]
+    assert len(p.data.launches) == 1
+
+
+def test_a_pattern_that_matches_nothing_offers_names(world):
+    with (
+        pytest.warns(ProfileWarning, match="no launched kernel matches 'matmu1'; launched were matmul$"),
+        profile("matmu1"),
+    ):
+        launch()
+    with pytest.warns(ProfileWarning, match="no kernel was launched in the block"), profile():
+        pass
+
+
+def test_a_profile_within_a_profile_stays_empty(world):
+    with profile() as outer:
+        with pytest.warns(ProfileWarning, match="inside another profile"), profile() as inner:
+            launch()
+    assert len(outer.data.launches) == 1
+    assert len(inner.data.launches) == 0
+    assert "inside another profile" in inner.data.notices[0]
+
+
+def test_an_exception_passes_and_what_came_before_is_kept(world):
+    p = profile()
+
+    def block():
+        with p:
+            launch()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        block()
+    assert len(p.data.launches) == 1
+    launch()
+    assert world.plain == ["matmul"]
+
+
+def test_a_kernel_that_cannot_be_recorded_is_launched_plain(world, monkeypatch):
+    def refuse(inner, source, metadata, info):
+        raise UserError("the op is not known", where="kernel.py:3")
+
+    stub = Pipeline((wrap_stage("llir", refuse, key="refuse"),))
+    monkeypatch.setattr(runtime, "pipeline", lambda **options: stub)
+    p = profile()
+    with pytest.warns(ProfileWarning, match="matmul is not recorded: the op is not known"), p:
+        launch()
+    with pytest.warns(ProfileWarning, match="matmul is not recorded: the op is not known"), profile() as p:
+        launch()
+    assert world.plain == ["matmul", "matmul"]
+    assert len(p.data.launches) == 0
+
+
+@pytest.mark.parametrize("trouble", ["target", "allocator", "memory"])
+def test_where_nothing_can_be_recorded_the_program_goes_on(world, monkeypatch, trouble):
+    with contextlib.ExitStack() as stack:
+        if trouble == "target":
+            target = driver.active.get_current_target()
+            monkeypatch.setattr(driver.active, "_target", types.SimpleNamespace(backend="hip", arch="gfx942"))
+            message = "nothing is recorded: recording needs an NVIDIA GPU; found hip:gfx942"
+        elif trouble == "allocator":
+            from tritonext import launch as launches
+
+            stack.callback(launches.provide_profile_memory(lambda *request: None).remove)
+            message = "nothing is recorded: another profiler provides the profile memory"
+        else:
+
+            def broken(index):
+                raise UserError("the GPU's driver refuses", found="CUDA_ERROR_OUT_OF_MEMORY")
+
+            monkeypatch.setattr(runtime, "gpu", broken)
+            message = "nothing is recorded on GPU 0: the GPU's driver refuses"
+        p = profile()
+        with pytest.warns(ProfileWarning, match=message):
+            p.__enter__()
+        if trouble == "target":
+            monkeypatch.setattr(driver.active, "_target", target)
+        launch()
+        p.__exit__(None, None, None)
+    assert world.plain == ["matmul"]
+    assert len(p.data.launches) == 0
+    assert any(message in notice for notice in p.data.notices)
+
+
+def test_a_small_buffer_says_what_would_fit(world):
+    with profile(sample=1, buffer=10 * world.entry["segment_bytes"], interval=60) as p:
+        launch()
+    assert p.data.loss.segments == 4 * BLOCKS - 10
+    assert p.data.loss.needed == 4 * BLOCKS * world.entry["segment_bytes"]
+    with profile(sample=1, buffer=p.data.loss.needed, interval=60) as again:
+        launch()
+    assert not again.data.loss
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"kernels": "("}, "no regular expression"),
+        ({"mode": "most"}, "the mode is unknown"),
+        ({"sample": 0}, "sample is unusable"),
+        ({"buffer": 1.5}, "buffer is unusable"),
+    ],
+)
+def test_arguments_that_cannot_be_used(keywords, message):
+    with pytest.raises(UserError, match=message):
+        profile(**keywords)
+
+
+def test_a_listener_that_was_there_hears_on(world):
+    heard = []
+    knobs.compilation.listener = lambda **found: heard.append(found["metadata"]["name"])
+    mine = knobs.compilation.listener
+    try:
+        with profile():
+            launch()
+        assert knobs.compilation.listener is mine
+    finally:
+        knobs.compilation.listener = None
+    assert "matmul" in heard
+
+
+def test_nothing_warns_where_nothing_is_wrong(world):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with profile("matmul"):
+            launch()
