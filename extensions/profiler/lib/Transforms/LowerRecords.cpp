@@ -115,8 +115,8 @@ public:
     return either(unit, LLVM::ShlOp::create(*this, loc, die, number(8)));
   }
 
-  /// Builds a record behind which `begin` and `end` stay in place.
-  void record(Value writes, Value address, int64_t offset, int64_t region) {
+  /// Builds a record at an offset from the address that two halves make.
+  void record(Value writes, Value lowHalf, Value highHalf, int64_t offset, int64_t region) {
     if (isAmd) {
       Value now = low(clock());
       Block *before = getInsertionBlock();
@@ -125,17 +125,19 @@ public:
       setInsertionPointToEnd(before);
       LLVM::CondBrOp::create(*this, loc, writes, write, after);
       setInsertionPointToEnd(write);
-      Value place = LLVM::IntToPtrOp::create(*this, loc, pointer(), address);
+      Value place = LLVM::IntToPtrOp::create(*this, loc, pointer(), join(lowHalf, highHalf));
       store(now, place, offset);
       store(number(region), place, offset + 4);
       LLVM::BrOp::create(*this, loc, after);
       setInsertionPointToStart(after);
       return;
     }
-    std::string text = "{ .reg .u32 now; mov.u32 now, %clock; @$0 st.global.v2.u32 [$1 + " +
+    // The halves stay in the registers that the address is; LLVM would compute it anew.
+    std::string text = "{ .reg .u32 now; .reg .u64 place; mov.b64 place, {$1, $2}; mov.u32 now, "
+                       "%clock; @$0 st.global.v2.u32 [place + " +
                        llvm::utostr(offset) + "], {now, " + llvm::utostr(region) + "}; }";
-    LLVM::InlineAsmOp::create(*this, loc, TypeRange(), ValueRange{writes, address}, text, "b,l",
-                              /*has_side_effects=*/true,
+    LLVM::InlineAsmOp::create(*this, loc, TypeRange(), ValueRange{writes, lowHalf, highHalf}, text,
+                              "b,r,r", /*has_side_effects=*/true,
                               /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
                               LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT),
                               ArrayAttr());
@@ -389,13 +391,15 @@ private:
     // Once there is no room there never is, however far the address goes on.
     Value writes = LLVM::LoadOp::create(target, target.loc, target.getI1Type(), state.writes);
     writes = target.both(writes, target.compare(LLVM::ICmpPredicate::ule, low, state.limit));
-    Value after = target.add(low, target.number(records.size() * recordBytes));
-    LLVM::StoreOp::create(target, target.loc, after, state.next);
     LLVM::StoreOp::create(target, target.loc, writes, state.writes);
-    Value address = target.join(low, state.high);
     for (auto [index, record] : llvm::enumerate(records)) {
       Target here(record, record.getLoc(), isAmd);
-      here.record(writes, address, index * recordBytes, record.getRegion());
+      here.record(writes, low, state.high, index * recordBytes, record.getRegion());
+      if (index + 1 == records.size()) {
+        // Behind the last use of the address, whose register can be stepped then.
+        Value after = here.add(low, here.number(records.size() * recordBytes));
+        LLVM::StoreOp::create(here, here.loc, after, state.next);
+      }
       record->erase();
     }
   }

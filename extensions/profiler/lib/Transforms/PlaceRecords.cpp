@@ -341,6 +341,11 @@ public:
         kernel = function;
     if (!kernel)
       return;
+    if (!module->hasAttr("ttg.target") || !module->hasAttr("ttg.num-warps")) {
+      module.emitError("expected the target and the warps of the kernel, ttg.target and "
+                       "ttg.num-warps");
+      return signalPassFailure();
+    }
     Placement placement(kernel, mode);
     placement.run();
     if (placement.regions.size() > mostRegions) {
