@@ -36,7 +36,7 @@ struct Datum {
   int64_t product = 0;
 };
 
-enum class EventKind { Wait, Arrive, Expect, Copy, Product, EndProducts, Read, Use };
+enum class EventKind { Wait, Arrive, Expect, Copy, Product, EndProducts, Read, Write, Use };
 
 /// What a task does that matters for the order of tasks.
 struct Event {
@@ -291,6 +291,8 @@ private:
         continue;
       if (isa<ttg::LocalLoadOp>(op) && datum.element)
         add(EventKind::Read, &op, {datum.array, *datum.element}, 0);
+      else if (isa<ttg::LocalStoreOp>(op) && datum.element)
+        add(EventKind::Write, &op, {datum.array, *datum.element}, 0);
       else
         find(&op, "a barrier or tile is used in a way that is not known");
     }
@@ -488,15 +490,18 @@ public:
       barriers[place].count = barriers[place].missing = count;
   }
 
-  std::optional<Finding> run(ArrayRef<unsigned> order) {
+  /// `stopsBehindArrivals` lets the other tasks go on behind each arrival: what a task gives away
+  /// may be taken before it does anything more.
+  std::optional<Finding> run(ArrayRef<unsigned> order, bool stopsBehindArrivals) {
     bool isMoving = true;
     while (isMoving && !finding) {
       isMoving = false;
       for (unsigned task : order)
         while (!finding && next[task] != tasks[task].size() &&
                step(task, tasks[task][next[task]])) {
-          ++next[task];
           isMoving = true;
+          if (tasks[task][next[task]++].kind == EventKind::Arrive && stopsBehindArrivals)
+            break;
         }
     }
     for (unsigned task : order)
@@ -584,6 +589,10 @@ private:
     case EventKind::Read:
       read(task, event);
       break;
+    case EventKind::Write:
+      fill(event);
+      tiles[event.place].isFull = true;
+      break;
     case EventKind::Use:
       if (event.amount > ended[task])
         find(event.op, "the sum of a product is used before the product has ended");
@@ -611,7 +620,8 @@ private:
     return true;
   }
 
-  void copy(const Event &event) {
+  /// Checks that a tile may be filled.
+  void fill(const Event &event) {
     Tile &tile = tiles[event.place];
     if (tile.isCopied || tile.isFull)
       find(event.op, "a tile is filled again before it was read");
@@ -619,7 +629,11 @@ private:
       if (product > ended[task])
         find(event.op, "a tile is filled while a product reads it");
     tile.readers.clear();
-    tile.isCopied = true;
+  }
+
+  void copy(const Event &event) {
+    fill(event);
+    tiles[event.place].isCopied = true;
     barrierOf(event, event.signal).copies.push_back(&event);
   }
 
@@ -683,11 +697,12 @@ std::optional<Finding> auditOnce(ttg::WarpSpecializeOp op, Choice choice) {
       return found;
 
   SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, tasks.size()));
-  for (int turn = 0; turn != 2; ++turn) {
-    if (auto found = Machine(tasks, counts).run(order))
-      return found;
-    std::reverse(order.begin(), order.end());
-  }
+  for (bool stopsBehindArrivals : {false, true})
+    for (int turn = 0; turn != 2; ++turn) {
+      if (auto found = Machine(tasks, counts).run(order, stopsBehindArrivals))
+        return found;
+      std::reverse(order.begin(), order.end());
+    }
   return std::nullopt;
 }
 

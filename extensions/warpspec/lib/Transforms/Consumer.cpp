@@ -53,7 +53,7 @@ private:
     setPosition(built.getBody()->getTerminator(), inside);
     auto results = built.getResults().take_back(2);
     RingState behind = {results[0], results[1]};
-    if (isInnermost)
+    if (isInnermost && !plan.isAwaited)
       drain(built, behind);
     return behind;
   }
@@ -97,15 +97,19 @@ private:
     return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(value));
   }
 
-  /// Gives the slot before `slot` back to the producer if `condition` holds.
+  /// Gives a slot back to the producer if `condition` holds.
   void release(Location loc, Value slot, Value condition) {
+    Value empty = viewOf(rewriter, loc, ring.empty, slot, /*isMutable=*/true);
+    ttng::ArriveBarrierOp::create(rewriter, loc, empty, 1, condition);
+  }
+
+  /// Returns the slot before another.
+  Value before(Location loc, Value slot) {
     Value isFirst =
         arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, slot, constant(loc, 0));
     Value lower = arith::SubIOp::create(rewriter, loc, slot, constant(loc, 1));
-    Value before = arith::SelectOp::create(rewriter, loc, isFirst,
-                                           constant(loc, int32_t(ring.slots) - 1), lower);
-    Value empty = viewOf(rewriter, loc, ring.empty, before, /*isMutable=*/true);
-    ttng::ArriveBarrierOp::create(rewriter, loc, empty, 1, condition);
+    return arith::SelectOp::create(rewriter, loc, isFirst, constant(loc, int32_t(ring.slots) - 1),
+                                   lower);
   }
 
   /// Waits until at most `pending` products are unfinished, and returns the sums behind that.
@@ -115,17 +119,81 @@ private:
     return SmallVector<Value>(wait.getResults());
   }
 
-  RingState multiply(scf::ForOp loop, RingState state) {
-    Location loc = loop.getLoc();
+  /// Puts the tiles of a slot in the place of the loads, and returns the last op that reads one.
+  Operation *takeTiles(Location loc, RingState state) {
+    Operation *last = plan.dots.back();
+    auto isReadAt = [&](Operation *op) {
+      if (last->isBeforeInBlock(op))
+        last = op;
+    };
     rewriter.setInsertionPoint(plan.loads.front().load);
     Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
     ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
     for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
-      ttg::LocalAllocOp buffer = load.buffer;
-      Value tile =
-          viewOf(rewriter, buffer.getLoc(), tiles, state.slot, buffer.getType().getMutableMemory());
-      rewriter.replaceOp(buffer, tile);
-      rewriter.eraseOp(load.load);
+      Operation *place = load.buffer ? load.buffer.getOperation() : load.inRegisters;
+      rewriter.setInsertionPoint(place);
+      Value tile = viewOf(rewriter, place->getLoc(), tiles, state.slot,
+                          load.buffer && load.tile().getMutableMemory());
+      if (!load.buffer) {
+        tile = ttg::LocalLoadOp::create(rewriter, place->getLoc(), place->getResult(0).getType(),
+                                        tile);
+        isReadAt(tile.getDefiningOp());
+      }
+      rewriter.replaceOp(place, tile);
+      if (place != load.load)
+        rewriter.eraseOp(load.load);
+    }
+    return last;
+  }
+
+  /// Returns the buffers that the loop fills with operands it has computed.
+  SmallVector<ttg::LocalAllocOp> stagedOperands() {
+    llvm::SmallSetVector<Operation *, 2> staged;
+    for (ttng::WarpGroupDotOp dot : plan.dots)
+      for (Value operand : {Value(dot.getA()), Value(dot.getB())}) {
+        while (Operation *op = operand.getDefiningOp()) {
+          if (!op->hasTrait<OpTrait::MemDescViewTrait>())
+            break;
+          operand = op->getOperand(0);
+        }
+        auto alloc = operand.getDefiningOp<ttg::LocalAllocOp>();
+        if (alloc && alloc.getSrc() && alloc->getBlock() == dot->getBlock())
+          staged.insert(alloc);
+      }
+    SmallVector<ttg::LocalAllocOp> allocs;
+    for (Operation *op : staged)
+      allocs.push_back(cast<ttg::LocalAllocOp>(op));
+    return allocs;
+  }
+
+  /// Gives an operand that the loop computes a buffer for the whole loop: products read it when
+  /// their iteration has ended.
+  void keepStaged(scf::ForOp loop, ttg::LocalAllocOp alloc) {
+    Location loc = alloc.getLoc();
+    ttg::MemDescType tile = alloc.getType();
+    SmallVector<int64_t> shape = {1};
+    shape.append(tile.getShape().begin(), tile.getShape().end());
+    rewriter.setInsertionPoint(loop);
+    Value array = ttg::LocalAllocOp::create(
+        rewriter, loc,
+        ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
+                              tile.getMemorySpace(), /*mutableMemory=*/true));
+    rewriter.setInsertionPoint(alloc);
+    Value view = viewOf(rewriter, loc, array, constant(loc, 0), /*isMutable=*/true);
+    ttg::LocalStoreOp::create(rewriter, loc, alloc.getSrc(), view);
+    ttng::FenceAsyncSharedOp::create(rewriter, loc, /*bCluster=*/false);
+    rewriter.replaceOp(alloc,
+                       viewOf(rewriter, loc, array, constant(loc, 0), tile.getMutableMemory()));
+  }
+
+  RingState multiply(scf::ForOp loop, RingState state) {
+    Location loc = loop.getLoc();
+    Operation *last = takeTiles(loc, state);
+    if (plan.isAwaited) {
+      rewriter.setInsertionPointAfter(last);
+      release(loc, state.slot, Value());
+      rewriter.setInsertionPoint(loop.getBody()->getTerminator());
+      return ring.next(rewriter, loc, state);
     }
 
     SmallVector<Value> sums;
@@ -133,15 +201,37 @@ private:
       dot.setIsAsync(true);
       sums.push_back(dot.getD());
     }
-    // The products of the iteration before have ended when no more are left than were started here.
-    rewriter.setInsertionPointAfter(plan.dots.back());
-    SmallVector<Value> passed = endProducts(plan.dots.back()->getLoc(), sums, sums.size());
-    Operation *terminator = loop.getBody()->getTerminator();
-    for (auto [sum, behind] : llvm::zip_equal(sums, passed))
-      terminator->replaceUsesOfWith(sum, behind);
-    Value isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
-                                          loop.getInductionVar(), loop.getLowerBound());
-    release(loc, state.slot, isLater);
+    SmallVector<ttg::LocalAllocOp> staged = stagedOperands();
+    Value isLater;
+    auto releaseBefore = [&] {
+      isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                      loop.getInductionVar(), loop.getLowerBound());
+      release(loc, before(loc, state.slot), isLater);
+    };
+    if (staged.empty()) {
+      // The products of the iteration before have ended when no more are left than were started
+      // here.
+      rewriter.setInsertionPointAfter(last);
+      SmallVector<Value> passed = endProducts(plan.dots.back()->getLoc(), sums, sums.size());
+      Operation *terminator = loop.getBody()->getTerminator();
+      for (auto [sum, behind] : llvm::zip_equal(sums, passed))
+        terminator->replaceUsesOfWith(sum, behind);
+      releaseBefore();
+      return ring.next(rewriter, loc, state);
+    }
+    // They read what is written next.
+    rewriter.setInsertionPoint(*llvm::min_element(
+        staged, [](ttg::LocalAllocOp a, ttg::LocalAllocOp b) { return a->isBeforeInBlock(b); }));
+    SmallVector<Value> carried;
+    for (ttng::WarpGroupDotOp dot : plan.dots)
+      carried.push_back(dot.getC());
+    auto ended = ttng::WarpGroupDotWaitOp::create(rewriter, loc, carried, 0);
+    for (auto [dot, sum] : llvm::zip_equal(plan.dots, ended.getResults()))
+      dot.getCMutable().assign(sum);
+    releaseBefore();
+    for (ttg::LocalAllocOp alloc : staged)
+      keepStaged(loop, alloc);
+    rewriter.setInsertionPoint(loop.getBody()->getTerminator());
     return ring.next(rewriter, loc, state);
   }
 
@@ -149,12 +239,12 @@ private:
   void drain(scf::ForOp loop, RingState behind) {
     Location loc = loop.getLoc();
     rewriter.setInsertionPointAfter(loop);
-    SmallVector<unsigned> indices;
     SmallVector<Value> sums;
     for (ttng::WarpGroupDotOp dot : plan.dots) {
-      unsigned index = cast<BlockArgument>(dot.getC()).getArgNumber() - loop.getNumInductionVars();
-      indices.push_back(index);
-      sums.push_back(loop.getResult(index));
+      Value carried = dot.getC();
+      if (auto wait = carried.getDefiningOp<ttng::WarpGroupDotWaitOp>())
+        carried = wait.getInputs()[cast<OpResult>(carried).getResultNumber()];
+      sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(carried)));
     }
     SmallVector<Value> ended = endProducts(plan.dots.back()->getLoc(), sums, 0);
     Operation *waiting = ended.front().getDefiningOp();
@@ -163,7 +253,7 @@ private:
     auto order = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
     Value hasRun =
         arith::CmpIOp::create(rewriter, loc, order, loop.getLowerBound(), loop.getUpperBound());
-    release(loc, behind.slot, hasRun);
+    release(loc, before(loc, behind.slot), hasRun);
   }
 
   Plan &plan;

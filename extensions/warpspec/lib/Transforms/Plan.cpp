@@ -1,10 +1,12 @@
 //===- Plan.cpp - How a loop of products is split into tasks --------------===//
 
 #include "tritonext_warpspec/Transforms/Plan.h"
+#include "tritonext_warpspec/Transforms/Tasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "triton/Analysis/Allocation.h"
+#include "triton/Dialect/TritonNvidiaGPU/Transforms/TMAUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -29,9 +31,14 @@ constexpr int64_t threadsPerWarp = 32, warpsPerGroup = 4;
 // A main loop and a plain epilogue take 26 registers beside the sums, one instruction as many
 // beside the sums that it adds to.
 constexpr int64_t leastSpare = 48, leastSpareOfInstruction = 32;
+// Registers of a thread that hold what is loaded an iteration ahead.
+constexpr int64_t mostBytesAhead = 32;
 constexpr llvm::StringLiteral numStages = "tt.num_stages";
 
 int64_t bytesOf(ShapedType type) {
+  constexpr int64_t pointerBytes = 8;
+  if (isa<tt::PointerType>(type.getElementType()))
+    return type.getNumElements() * pointerBytes;
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
@@ -183,7 +190,8 @@ public:
   Planner(scf::ForOp loop, const PlanOptions &options) : options(options) { plan.loop = loop; }
 
   Verdict run() {
-    if (!findPath() || !findDots() || !findLoads() || !needAll() || !checkMemory() || !fit())
+    if (!findPath() || !findDots() || !findLoads() || !needAll() || !checkMemory() ||
+        !findLoadsAhead() || !fit())
       return {std::nullopt, std::move(reason), at};
     return {std::move(plan), "", nullptr};
   }
@@ -235,57 +243,92 @@ private:
         return decline(&op, "a product is under a condition");
       if (!dot)
         continue;
+      if (dot.getIsAsync())
+        return decline(dot, "the product is asynchronous already");
       auto c = dyn_cast<BlockArgument>(dot.getC());
       bool isCarried = c && c.getOwner() == plan.loop.getBody() && c.hasOneUse() &&
                        dot.getD().hasOneUse() &&
                        plan.loop.getTiedLoopYieldedValue(c)->get() == dot.getD();
-      if (!isCarried)
-        return decline(dot, "the loop uses the product for more than the sum that it carries");
-      if (dot.getIsAsync())
-        return decline(dot, "the product is asynchronous already");
-      if (dot.needsPartialAccumulator())
-        return decline(dot, "the product adds up parts of limited precision");
-      if (!isa<ttg::MemDescType>(dot.getA().getType()))
-        return decline(dot, "the first operand of the product is in registers");
+      // Sums of limited precision are added to others in registers as they come.
+      plan.isAwaited |= !isCarried || dot.needsPartialAccumulator();
+      if (dependsOnProduct(dot.getA()) || dependsOnProduct(dot.getB()))
+        return decline(dot, "the loop computes an operand of the product from another product");
       plan.dots.push_back(dot);
     }
     return true;
   }
 
-  bool findLoads() {
-    llvm::SmallSetVector<Operation *, 4> buffers;
-    for (ttng::WarpGroupDotOp dot : plan.dots)
-      for (Value operand : {Value(dot.getA()), Value(dot.getB())}) {
-        Value buffer = throughViews(operand);
-        if (plan.loop.isDefinedOutsideOfLoop(buffer))
-          continue;
-        auto alloc = buffer.getDefiningOp<ttg::LocalAllocOp>();
-        if (!alloc || !alloc.getSrc())
-          return decline(dot, "an operand of the product is not a tile of its own");
-        buffers.insert(alloc);
-      }
-    for (Operation *op : buffers) {
-      auto alloc = cast<ttg::LocalAllocOp>(op);
-      Operation *source = alloc.getSrc().getDefiningOp();
-      auto load = dyn_cast_or_null<tt::DescriptorLoadOp>(source);
-      if (source && isa<tt::LoadOp>(source))
-        return decline(source, "an operand is loaded through pointers");
-      if (!load || !load->hasOneUse())
-        return decline(alloc, "an operand is computed between its load and the product");
-      if (load->getBlock() != plan.loop.getBody() || alloc->getBlock() != plan.loop.getBody())
-        return decline(
-            load, "an operand is loaded outside of the loop, and put into shared memory in it");
-      if (!isTileOf(alloc.getType(), load.getDesc().getType()))
-        return decline(load, "a tile is wanted in another shape or layout than its descriptor's");
-      if (!feedsDots(alloc))
-        return decline(alloc, "a tile is used for more than products");
-      plan.loads.push_back({load, alloc});
+  /// Whether an iteration computes a value from what one of its products gives.
+  bool dependsOnProduct(Value value) {
+    SmallVector<Value> work = {value};
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || plan.loop.isDefinedOutsideOfLoop(op->getResult(0)) || !seen.insert(op).second)
+        continue;
+      if (isa<ttng::WarpGroupDotOp>(op))
+        return true;
+      work.append(op->operand_begin(), op->operand_end());
     }
+    return false;
+  }
+
+  bool findLoads() {
+    for (Operation &op : plan.loop.getBody()->without_terminator())
+      if (auto load = dyn_cast<tt::DescriptorLoadOp>(op); load && !addLoad(load))
+        return false;
+    for (ttng::WarpGroupDotOp dot : plan.dots)
+      for (Value operand : {Value(dot.getA()), Value(dot.getB())})
+        if (!checkOperand(dot, operand))
+          return false;
     if (plan.loads.empty())
       return decline(plan.loop, "the loop loads no operand");
-    llvm::sort(plan.loads, [](const RingLoad &a, const RingLoad &b) {
-      return a.load->isBeforeInBlock(b.load);
-    });
+    return true;
+  }
+
+  /// Lets the producer start a load.
+  bool addLoad(tt::DescriptorLoadOp load) {
+    ttg::LocalAllocOp buffer;
+    Operation *inRegisters = load;
+    if (load->hasOneUse()) {
+      Operation *user = *load->user_begin();
+      buffer = dyn_cast<ttg::LocalAllocOp>(user);
+      if (isa<ttg::ConvertLayoutOp>(user))
+        inRegisters = user;
+    }
+    RingLoad ring{load, buffer, buffer ? nullptr : inRegisters};
+    if (buffer && buffer->getBlock() != load->getBlock())
+      return decline(load, "a tile is put into shared memory under a condition");
+    if (!isTileOf(ring.tile(), load.getDesc().getType()))
+      return decline(load, "a tile is wanted in another shape or layout than its descriptor's");
+    if (buffer && !feedsDots(buffer))
+      return decline(buffer, "a tile is used for more than products");
+    // TMA writes at multiples of 128 bytes.
+    constexpr int64_t alignment = 128;
+    if (ring.bytes() % alignment != 0)
+      return decline(load, "a tile has " + Twine(ring.bytes()) + " bytes, no multiple of " +
+                               Twine(alignment));
+    plan.loads.push_back(ring);
+    return true;
+  }
+
+  /// Whether an operand of a product is one that is loaded, or that the consumers make of such.
+  bool checkOperand(ttng::WarpGroupDotOp dot, Value operand) {
+    Value buffer = throughViews(operand);
+    if (plan.loop.isDefinedOutsideOfLoop(buffer) || isa<RankedTensorType>(operand.getType()))
+      return true;
+    auto alloc = buffer.getDefiningOp<ttg::LocalAllocOp>();
+    if (!alloc || !alloc.getSrc())
+      return decline(dot, "an operand of the product is not a tile of its own");
+    Operation *source = alloc.getSrc().getDefiningOp();
+    if (source && isa<tt::LoadOp>(source))
+      return decline(source, "an operand is loaded through pointers");
+    if (plan.loop.isDefinedOutsideOfLoop(alloc.getSrc()))
+      return decline(alloc,
+                     "an operand is loaded outside of the loop, and put into shared memory in it");
+    if (alloc->getBlock() != plan.loop.getBody() || !feedsDots(alloc))
+      return decline(alloc, "an operand that the loop computes is used for more than products");
+    plan.computesOperand |= !isa_and_nonnull<tt::DescriptorLoadOp>(source);
     return true;
   }
 
@@ -405,6 +448,24 @@ private:
     return decline(writer, quote(writer) + " may write what the producer loads ahead of it");
   }
 
+  /// Finds what the loop loads through pointers beside its operands.
+  bool findLoadsAhead() {
+    auto kernel = plan.loop->getParentOfType<tt::FuncOp>();
+    for (Operation &op : plan.loop.getBody()->without_terminator()) {
+      auto load = dyn_cast<tt::LoadOp>(op);
+      if (!load || load->use_empty())
+        continue;
+      auto type = dyn_cast<RankedTensorType>(load.getType());
+      int64_t bytes = type ? bytesOf(type) / (threadsPerWarp * plan.consumerWarps) : 0;
+      bool isSmall = bytes <= mostBytesAhead;
+      if (isSmall && canLoadAhead(plan.loop, load) && !findWriter(kernel, &load.getPtrMutable()))
+        plan.ahead.push_back(load);
+      else if (type)
+        return decline(load, "a load through pointers in the loop would be waited for");
+    }
+    return true;
+  }
+
   //===--------------------------------------------------------------------===//
   // Slots
   //===--------------------------------------------------------------------===//
@@ -420,7 +481,9 @@ private:
     llvm::SmallDenseSet<Type> staged;
     Operation *tasks = plan.path.front();
     plan.loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
-      auto isRing = [&](const RingLoad &ring) { return ring.load == op || ring.buffer == op; };
+      auto isRing = [&](const RingLoad &ring) {
+        return ring.load == op || ring.buffer == op || ring.inRegisters == op;
+      };
       auto isStore = [](Operation *user) { return isa<tt::DescriptorStoreLikeOpInterface>(user); };
       // Stock stages what TMA stores in the layout that it has.
       bool isStaged = isa<ttg::ConvertLayoutOp>(op) && llvm::all_of(op->getUsers(), isStore);
@@ -449,7 +512,7 @@ private:
   int64_t heldSlots() const {
     int64_t interval = 0;
     for (ttng::WarpGroupDotOp dot : plan.dots) {
-      auto a = cast<ttg::MemDescType>(dot.getA().getType());
+      auto a = cast<ShapedType>(dot.getA().getType());
       int64_t flops = 2 * dot.getD().getType().getNumElements() * a.getShape().back();
       interval += flops * a.getElementTypeBitWidth() / 16 / flopsPerCycle;
     }
@@ -486,11 +549,20 @@ private:
   /// Chooses the registers that threads start with, and returns whether they do for so many blocks
   /// on an SM. The producer's warp comes in a group of four.
   bool planRegisters(int64_t blocks) {
-    int64_t warps = plan.consumerWarps + warpsPerGroup, sums = 0, widest = 0;
+    int64_t warps = plan.consumerWarps + warpsPerGroup, sums = 0, parts = 0, widest = 0;
+    auto registersOf = [&](ShapedType type) {
+      return bytesOf(type) / (4 * threadsPerWarp * plan.consumerWarps);
+    };
+    for (Value carried : plan.loop.getRegionIterArgs())
+      if (auto type = dyn_cast<RankedTensorType>(carried.getType()))
+        sums += registersOf(type);
     for (ttng::WarpGroupDotOp dot : plan.dots) {
-      RankedTensorType type = dot.getD().getType();
-      sums += type.getNumElements() / (threadsPerWarp * plan.consumerWarps);
-      auto mma = cast<ttg::NvidiaMmaEncodingAttr>(type.getEncoding());
+      // Beside what the loop carries there is what a product gives, and an operand in registers.
+      int64_t beside = plan.isAwaited ? registersOf(dot.getD().getType()) : 0;
+      if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
+        beside += registersOf(a);
+      parts = std::max(parts, beside);
+      auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
       widest = std::max<int64_t>(widest, mma.getInstrShape()[1] / 2);
     }
     int64_t launch = registersOfSM / (blocks * warps * threadsPerWarp) / 8 * 8;
@@ -504,7 +576,7 @@ private:
     plan.launchRegisters = launch;
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
     return launch >= widest + leastSpareOfInstruction &&
-           (blocks == 1 || consumers >= sums + leastSpare);
+           (blocks == 1 || consumers >= sums + parts + leastSpare);
   }
 
   PlanOptions options;
@@ -517,7 +589,17 @@ private:
 
 } // namespace
 
-int64_t RingLoad::bytes() const { return bytesOf(ttg::LocalAllocOp(buffer).getType()); }
+ttg::MemDescType RingLoad::tile() const {
+  if (buffer)
+    return ttg::LocalAllocOp(buffer).getType();
+  tt::DescriptorLoadOp source = load;
+  auto type = cast<RankedTensorType>(source.getType());
+  return ttg::MemDescType::get(type.getShape(), type.getElementType(),
+                               ttng::getEncodingFromDescriptor(source, type, source.getDesc()),
+                               ttg::SharedMemorySpaceAttr::get(type.getContext()));
+}
+
+int64_t RingLoad::bytes() const { return bytesOf(tile()); }
 
 int64_t Plan::slotBytes() const {
   int64_t bytes = 0;
@@ -527,9 +609,12 @@ int64_t Plan::slotBytes() const {
 }
 
 std::string Plan::describe() const {
+  std::string inFlight = "products end in their iteration";
+  if (!isAwaited)
+    inFlight = llvm::utostr(dots.size()) + (dots.size() == 1 ? " product" : " products") +
+               " in flight" + (computesOperand ? " while an operand is computed" : "");
   return ("one producer warp, " + Twine(consumerWarps) + " consumer warps, a ring of " +
-          Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " + Twine(dots.size()) +
-          (dots.size() == 1 ? " product" : " products") + " in flight" +
+          Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " + inFlight +
           (isPersistent() ? ", loads go on behind the loop" : ""))
       .str();
 }

@@ -44,13 +44,12 @@ Ring Ring::create(OpBuilder &builder, Location loc, Plan &plan) {
   Ring ring;
   ring.slots = plan.slots;
   for (RingLoad &load : plan.loads) {
-    ttg::LocalAllocOp buffer = load.buffer;
-    ttg::MemDescType tile = buffer.getType();
+    ttg::MemDescType tile = load.tile();
     SmallVector<int64_t> shape = {plan.slots};
     shape.append(tile.getShape().begin(), tile.getShape().end());
     auto type = ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
                                       tile.getMemorySpace(), /*mutableMemory=*/true);
-    ring.tiles.push_back(ttg::LocalAllocOp::create(builder, buffer.getLoc(), type));
+    ring.tiles.push_back(ttg::LocalAllocOp::create(builder, load.load->getLoc(), type));
   }
   ring.full = createBarriers(builder, loc, plan.slots);
   ring.empty = createBarriers(builder, loc, plan.slots);

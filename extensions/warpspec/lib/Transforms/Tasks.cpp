@@ -34,6 +34,7 @@ void specialize(Plan &plan) {
     result.replaceAllUsesWith(outside);
   nested.setInsertionPointToEnd(body);
   ttg::WarpYieldOp::create(nested, loc, first->getResults());
+  loadAhead(plan);
   rewriteConsumer(plan, ring, start);
 }
 

@@ -3,10 +3,12 @@
 Tests compile, simulate and run them, and benchmarks measure them. None imports anything of the extension.
 """
 
-from . import attention, gemm, grouped, others
+from . import attention, gemm, grouped, mixed, others
 from .case import SPECIALIZED, Arguments, Case, Descriptor, Shape, Tensor, Tolerance
 
 __all__ = ["KERNELS", "SPECIALIZED", "Arguments", "Case", "Descriptor", "Shape", "Tensor", "Tolerance"]
 
-KERNELS: dict[str, Case] = {case.name: case for case in (*gemm.CASES, *grouped.CASES, *attention.CASES, *others.CASES)}
+KERNELS: dict[str, Case] = {
+    case.name: case for case in (*gemm.CASES, *mixed.CASES, *grouped.CASES, *attention.CASES, *others.CASES)
+}
 """Every kernel by name."""

@@ -17,11 +17,16 @@
 
 namespace tritonext::warpspec {
 
-/// A load that the producer starts, and the buffer it is put into for the products.
+/// A load that the producer starts.
 struct RingLoad {
   mlir::triton::DescriptorLoadOp load;
+  /// The buffer it is put into for the products; none if the consumers need it in registers.
   mlir::triton::gpu::LocalAllocOp buffer;
+  /// The op that gives it in the layout that is wanted in registers.
+  mlir::Operation *inRegisters = nullptr;
 
+  /// Returns the type of the tile in shared memory.
+  mlir::triton::gpu::MemDescType tile() const;
   int64_t bytes() const;
 };
 
@@ -33,6 +38,12 @@ struct Plan {
   llvm::SmallVector<mlir::Operation *> path;
   llvm::SmallVector<RingLoad> loads;
   llvm::SmallVector<mlir::triton::nvidia_gpu::WarpGroupDotOp> dots;
+  /// Whether products end in the iteration that starts them: it uses what they give.
+  bool isAwaited = false;
+  /// Whether the consumers compute an operand and put it into shared memory.
+  bool computesOperand = false;
+  /// Loads through pointers that are no operands. The consumers start them an iteration ahead.
+  llvm::SmallVector<mlir::triton::LoadOp> ahead;
   /// Ops that the producer repeats for addresses, lengths of loops and conditions.
   llvm::SetVector<mlir::Operation *> repeated;
   /// Values inside the path that the producer needs, the carried ones of its loops included.

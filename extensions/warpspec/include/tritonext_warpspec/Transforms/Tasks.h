@@ -46,6 +46,12 @@ void buildProducer(Plan &plan, const Ring &ring,
 /// the plan are replaced.
 void rewriteConsumer(Plan &plan, const Ring &ring, RingState start);
 
+/// Whether what a load of a loop needs can be computed an iteration ahead.
+bool canLoadAhead(mlir::scf::ForOp loop, mlir::triton::LoadOp load);
+
+/// Lets the loop of the plan, which it replaces, start the loads that are to be ahead.
+void loadAhead(Plan &plan);
+
 /// Splits the kernel into tasks as planned.
 void specialize(Plan &plan);
 
