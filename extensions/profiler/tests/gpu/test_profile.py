@@ -83,7 +83,7 @@ def test_results_are_unchanged_and_the_time_adds_up(mode):
         shares = {row.name: row.share for row in analysis.categories}
         assert sum(shares.values()) == pytest.approx(1, abs=0.01)
         assert {"copy_wait", "mma_wait"} <= shares.keys()
-        assert analysis.rooflines[0].flops == 2 * gemm.size**3
+        assert analysis.rooflines[0].flops == pytest.approx(2 * gemm.size**3, rel=0.01)
 
 
 def test_every_replay_of_a_graph_is_recorded():
@@ -144,11 +144,11 @@ def test_streams_and_threads_do_not_mix():
 def test_a_small_buffer_says_what_fits():
     gemm = Gemm(2048)
     gemm()
-    with tritonext_profiler.profile("matmul", "auto", buffer=1 << 18) as p:
+    with tritonext_profiler.profile("matmul", "auto", sample=1, buffer=1 << 18) as p:
         result = gemm.result()
     torch.testing.assert_close(result, gemm.a @ gemm.b, rtol=1e-2, atol=0.5)
     assert p.data.loss.segments
-    with tritonext_profiler.profile("matmul", "auto", buffer=p.data.loss.needed) as again:
+    with tritonext_profiler.profile("matmul", "auto", sample=1, buffer=p.data.loss.needed) as again:
         gemm()
     assert not again.data.loss
 

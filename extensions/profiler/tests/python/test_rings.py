@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
+import triton
+import triton.language as tl
 
+import tritonext
+import tritonext_profiler
+from tritonext.errors import UserError
+from tritonext.testing import fake_driver
 from tritonext_profiler import decode, format, rings
 from tritonext_profiler.assemble import assemble
 from tritonext_profiler.model import Kernel, Loop, Region
-from tritonext_profiler.table import iterations, kernel_of
+from tritonext_profiler.table import iterations, kernel_of, table_of
 from tritonext_profiler.testing import (
     FakeMemory,
     emulate,
@@ -212,6 +220,47 @@ def test_roles_follow_from_warps():
     group.drain(final=True)
     back = decoded(group, entry)
     assert np.array_equal(back.warps["role"], back.warps["warp"] >= 8)
+
+
+@triton.jit
+def matmul(a, b, c, K, BLOCK: tl.constexpr):
+    rows, columns = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, K, BLOCK):
+        left = tl.load(a + rows * K + columns + k)
+        right = tl.load(b + (rows + k) * BLOCK + columns)
+        total = tl.dot(left, right, total)
+    tl.store(c + rows * BLOCK + columns, total.to(tl.float16))
+
+
+def test_what_the_compiler_says_is_understood(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    array = fake_driver.Array("fp16")
+    with fake_driver.active("cuda:90"), tritonext.use(tritonext_profiler.pipeline(mode="auto")):
+        compiled = matmul.warmup(array, array, array, 1024, 64, grid=(1,), num_stages=3)
+    kernel = kernel_of(table_of(compiled), num_stages=3)
+    assert (kernel.name, kernel.mode, kernel.num_warps) == ("matmul", "auto", 4)
+    assert [region.category for region in kernel.regions if region.flops and region.depth] == ["mma_issue"]
+    loaded = {
+        kernel.source[f"{region.file}:{region.line}"] for region in kernel.regions if region.category == "copy_issue"
+    }
+    assert all("tl.load" in line or "tl.dot" in line for line in loaded)
+    # Each region once and the loop's five times, as the kernel would: every iteration is counted, none twice.
+    inner = [region.id for region in kernel.regions if region.depth]
+    before = [region.id for region in kernel.regions[1 : inner[0]]]
+    after = [region.id for region in kernel.regions[inner[-1] + 1 :]]
+    warp = [*before, *inner * 5, *after]
+    numbers = iterations(kernel, np.array([len(warp)] * 2), np.array(warp * 2))
+    expected = [0] * len(before) + [number for number in range(5) for _ in inner] + [0] * len(after)
+    assert numbers.tolist() == expected * 2
+
+
+def test_a_kernel_without_records_is_said_to_have_none():
+    with pytest.raises(UserError, match="compiled without records"):
+        table_of(types.SimpleNamespace(metadata=types.SimpleNamespace(name="plain")))
+    later = types.SimpleNamespace(name="plain", tritonext_profiler={"version": 99})
+    with pytest.raises(UserError, match="another release of the profiler"):
+        table_of(types.SimpleNamespace(metadata=later))
 
 
 def test_iterations_of_nested_loops():
