@@ -114,6 +114,18 @@ def _integrity(analysis: Analysis) -> Iterator[Finding]:
         )
 
 
+def _moved(analysis: Analysis) -> Iterator[Finding]:
+    if analysis.kernel.moved:
+        regions = [analysis.kernel.regions[number] for number in analysis.kernel.moved]
+        yield Finding(
+            "moved",
+            f"the assembler moved {len(regions)} operations away from their records, so that their time is another's",
+            ", ".join(f"{region.category} at {region.place}" for region in regions[:6]),
+            "trust the sums of neighbours rather than their shares",
+            severe=True,
+        )
+
+
 def _copies(analysis: Analysis) -> Iterator[Finding]:
     share = analysis.share("copy_wait", phase="steady")
     if share < _WAIT:
@@ -329,6 +341,7 @@ def _gaps(analysis: Analysis) -> Iterator[Finding]:
 
 _RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...] = (
     _integrity,
+    _moved,
     _copies,
     _products,
     _loads,

@@ -174,6 +174,7 @@ class Kernel:
             known; with the prefix ``plain_`` those of the kernel without records.
         source: Lines of the source by ``file:line``, for reports.
         loops: Its loops.
+        moved: Regions whose operation the assembler moved out of them; None when that is not known.
     """
 
     name: str
@@ -187,6 +188,7 @@ class Kernel:
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
     source: Mapping[str, str] = dataclasses.field(default_factory=dict)
     loops: tuple[Loop, ...] = ()
+    moved: tuple[int, ...] | None = None
 
     def column(self, name: str) -> np.ndarray:
         """Return a field of all regions, by id."""

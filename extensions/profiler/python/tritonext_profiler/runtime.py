@@ -9,6 +9,7 @@ goes on, with plain kernels.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
 import functools
 import pathlib
@@ -27,7 +28,7 @@ import tritonext
 from tritonext import launch as launches
 from tritonext.errors import TritonextError, UserError
 
-from . import clock, saving
+from . import clock, integrity, saving
 from .analysis import Analysis, analyze
 from .decode import add_launches, decode
 from .gpu import gpu
@@ -208,7 +209,7 @@ class profile:
             self._thread = None
         for rings in groups:
             rings.drain(final=True)
-        kernels = [self._kernels.get(number) or kernel_of(entry) for number, entry in enumerate(self._tables)]
+        kernels = [self._checked(number) for number in range(len(self._tables))]
         made = decode([chunk for rings in groups for chunk in rings.chunks], kernels, self._tables)
         for rings in groups:
             times = rings.times()
@@ -347,6 +348,16 @@ class profile:
             resources |= {f"plain_{key}": value for key, value in _resources(plain, rings).items()}
         stages = getattr(compiled.metadata, "num_stages", 0)
         return kernel_of(table_of(compiled), num_stages=stages, resources=resources)
+
+    def _checked(self, number: int) -> Kernel:
+        """Return what is known about a kernel, and whether its records stand where they should."""
+        kernel = self._kernels.get(number) or kernel_of(self._tables[number])
+        compiled = next(compiled for compiled, index in self._compiled.values() if index == number)
+        try:
+            return dataclasses.replace(kernel, moved=integrity.check(compiled, kernel))
+        except Exception as error:
+            self._notices.append(f"the machine code of {kernel.name} is not checked: {_sentence(error)}")
+            return kernel
 
     def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Ring:
         device = driver.active.get_current_device()

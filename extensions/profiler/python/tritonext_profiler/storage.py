@@ -92,6 +92,7 @@ def _kernel_from_json(entry: dict[str, Any]) -> Kernel:
             "roles": tuple(entry["roles"]),
             "regions": tuple(Region(**region) for region in entry["regions"]),
             "loops": tuple(Loop(**loop) for loop in entry["loops"]),
+            "moved": None if entry["moved"] is None else tuple(entry["moved"]),
         }
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -132,12 +134,14 @@ def test_doubts_about_the_measurement_come_first():
     made.segments["dropped"] = 1
     kernel = gemm_kernel()
     kernel.resources["ctas_per_sm"] = 1
+    kernel = dataclasses.replace(kernel, moved=(4,))
     whole = profile(made, kernel)
     whole.loss = Loss(segments=3, records=70, capacity=1024, needed=4096, needed_records=300, kernels=("gemm",))
     [analysis] = analyze(whole)
     found = findings(analysis)
     assert [finding.kind for finding in found[:2]] == ["unrecorded", "occupancy"]
-    assert all(finding.severe for finding in found[:2])
+    assert found[2].evidence == "mma_wait at gemm.py:17"
+    assert all(finding.severe for finding in found[:3])
     assert analysis.unrecorded == pytest.approx(analysis_of_last(made), rel=1e-9)
     [loss] = measurement(whole)
     assert loss.message == (
