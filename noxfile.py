@@ -87,6 +87,15 @@ def tests(session: nox.Session) -> None:
     python("-m", "pytest", *(session.posargs or ["--check-counts", *spread]))
 
 
+@compiling_session()
+def template(session: nox.Session) -> None:
+    """Make, build, install and test an extension of each kind apart, as a newcomer would, and print the times."""
+    python = shared(session)
+    python("ci/build.py")
+    python("-m", "tritonext", "toolchain")
+    python("ci/template.py", *session.posargs)
+
+
 @compiling_session(name="tlx-published")
 def tlx_published(session: nox.Session) -> None:
     """Download published TLX wheels, compile their Hopper kernels unchanged with our package, and print a table."""

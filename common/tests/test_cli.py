@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 from tritonext import __version__, cli
 from tritonext.testing import install_copy, run_python
 
-COMMANDS = ["new", "new-pass", "new-op", "list", "pipeline", "explain", "opt", "abi", "toolchain"]
+COMMANDS = ["new", "new-pass", "new-op", "list", "doctor", "index", "pipeline", "explain", "opt", "abi", "toolchain"]
 
 
 def run(*arguments: str, **keywords):
@@ -150,22 +151,46 @@ def test_a_missing_module_is_an_error_of_its_command_only(monkeypatch, capsys):
     assert cli.main(["--version"]) == 0
 
 
+def table(text: str) -> dict[str, dict[str, str]]:
+    """Return the cells of the list by id and column."""
+    head, *rows = text.splitlines()
+    starts = [match.start() for match in re.finditer(r"\S+", head)]
+    ends = [*starts[1:], None]
+    cells = [[row[start:end].strip() for start, end in zip(starts, ends)] for row in rows]
+    return {row[0]: dict(zip(head.split(), row)) for row in cells}
+
+
 def test_list_shows_extensions_and_their_state(probe, tmp_path):
     package = install_copy(probe, tmp_path, manifest={"id": "other", "passes": [], "dialects": [], "ops": []})
     (package / "libtritonext_other.so").unlink()
     done = run("list", path=(tmp_path,))
     assert done.returncode == 0, done
-    rows = {line.split()[0]: line.split(maxsplit=6)[1:] for line in done.stdout.splitlines()}
-    assert rows["probe"][0] == probe.version
-    assert rows["probe"][-1] == "ok"
-    assert rows["other"][-1] == "the library does not exist"
+    rows = table(done.stdout)
+    assert rows["probe"]["version"] == probe.version
+    assert rows["probe"]["state"] == "ok"
+    assert rows["probe"]["targets"] == "cuda:80,90,100 hip:gfx942,gfx950"
+    assert rows["probe"]["abi"].startswith("0 of ")
+    assert rows["other"]["state"] == "the library does not exist"
+
+
+def test_list_says_what_is_active_and_what_collides(probe, tmp_path):
+    dialect = {"name": "probe", "class": "tritonext::other::ProbeDialect", "header": "tritonext_other/IR/Dialect.h"}
+    install_copy(probe, tmp_path, manifest={"id": "other", "ops": [], "dialects": [dialect]})
+    done = run("list", path=(tmp_path,), environment={"TRITONEXT_ENABLE": "probe:mark=x"})
+    rows = table(done.stdout)
+    assert (rows["probe"]["active"], rows["other"]["active"]) == ("yes", "no")
+    assert rows["probe"]["state"].endswith("conflict: dialect probe of other")
+    assert rows["other"]["state"].endswith("conflict: dialect probe of probe")
+    records = {record["id"]: record for record in json.loads(run("list", "--json", path=(tmp_path,)).stdout)}
+    assert (records["probe"]["active"], records["probe"]["conflicts"]) == (False, ["dialect probe of other"])
+    assert records["probe"]["abi"]["mismatches"] == 0
 
 
 def test_list_says_what_would_be_refused(probe, tmp_path):
     install_copy(probe, tmp_path, stamp={"triton": "3.8.0"})
     done = run("list", path=(tmp_path,))
-    [row] = [line.split(maxsplit=6) for line in done.stdout.splitlines() if line.startswith("probe ")]
-    assert row[5:] == ["3.8.0", "the library was built for another triton"]
+    row = table(done.stdout)["probe"]
+    assert (row["triton"], row["state"]) == ("3.8.0", "the library was built for another triton")
     package = install_copy(probe, tmp_path / "other")
     with (package / probe.library.name).open("ab") as library:
         library.write(b"more")
@@ -203,8 +228,9 @@ __all__ = ["thrice", "twice", "tritonext"]
     assert (record["ops"], record["builder_ops"]) == (["thrice", "twice"], ["probe_twice"])
     (package / "__init__.py").write_text("raise ValueError(1)")
     done = run("list", path=(tmp_path,))
-    [row] = [line.split(maxsplit=6) for line in done.stdout.splitlines() if line.startswith("probe ")]
-    assert row[4:] == ["-", "3.9.0", "the package of the extension 'probe' cannot be imported"]
+    row = table(done.stdout)["probe"]
+    assert (row["ops"], row["triton"]) == ("-", "3.9.0")
+    assert row["state"] == "the package of the extension 'probe' cannot be imported"
     assert done.returncode == 0
 
 

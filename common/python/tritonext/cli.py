@@ -29,6 +29,8 @@ _COMMANDS = {
     "new": ("scaffold:new", "make a new extension from the template"),
     "new-pass": ("scaffold:new_pass", "add a pass with its tests to an extension"),
     "new-op": ("scaffold:new_op", "add an op with its lowering and tests to an extension"),
+    "doctor": ("doctor", "examine the installation, and say what to do about each problem"),
+    "index": ("index", "make an index of published extensions from their wheels, or check one"),
     "pipeline": ("pipeline", "show stock pipelines with their anchors, and what active pipelines change"),
     "explain": ("explain", "compile a kernel and show what each pass changed, with remarks and resources"),
     "opt": ("opt", "run passes by name on textual IR"),
@@ -188,17 +190,36 @@ def _discard_output() -> None:
 
 
 def _list(as_json: bool) -> int:
-    from . import registry
+    from . import doctor, registry
 
     found = registry.scan()
-    records = [_record(extension) for extension in found.extensions.values()]
+    clashes = doctor.conflicts(found.extensions.values())
+    enabled = doctor.enabled()
+    records = [
+        _record(extension) | {"active": extension.id in enabled, "conflicts": clashes[extension.id]}
+        for extension in found.extensions.values()
+    ]
     if as_json:
         print(json.dumps(records, indent=2))
     else:
-        rows = [("id", "version", "passes", "dialects", "ops", "triton", "state")]
+        rows = [("id", "version", "passes", "dialects", "ops", "targets", "triton", "abi", "active", "state")]
         for record in records:
             counts = ["-" if record[key] is None else str(len(record[key])) for key in ("passes", "dialects", "ops")]
-            rows.append((record["id"], record["version"], *counts, record["triton"] or "-", record["state"]))
+            counted = record["abi"]
+            abi = "-" if counted is None else f"{counted['mismatches']} of {counted['compared']} differ"
+            state = "; ".join([record["state"], *(f"conflict: {text}" for text in record["conflicts"])])
+            rows.append(
+                (
+                    record["id"],
+                    record["version"],
+                    *counts,
+                    _targets(record["targets"]),
+                    record["triton"] or "-",
+                    abi,
+                    "yes" if record["active"] else "no",
+                    state,
+                )
+            )
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         if len(rows) > 1:
             for row in rows:
@@ -210,13 +231,22 @@ def _list(as_json: bool) -> int:
     return 1 if found.broken else 0
 
 
+def _targets(targets: list[str]) -> str:
+    """Return targets in the form ``cuda:80,90 hip:gfx942``."""
+    chips: dict[str, list[str]] = {}
+    for target in targets:
+        backend, _, chip = target.partition(":")
+        chips.setdefault(backend, []).append(chip)
+    return " ".join(f"{backend}:{','.join(names)}" for backend, names in chips.items()) or "all"
+
+
 def _record(extension: InstalledExtension) -> dict:
     manifest = extension.manifest
     from . import loader
 
-    triton, ops, state = None, None, "ok"
+    triton, abi, ops, state = None, None, None, "ok"
     try:
-        triton = extension.stamp.triton
+        triton, abi = extension.stamp.triton, dict(extension.stamp.abi)
         loader.check(extension)
         ops = _ops(extension)
     except TritonextError as error:
@@ -233,6 +263,7 @@ def _record(extension: InstalledExtension) -> dict:
         "ops": ops,
         "builder_ops": [entry.name for entry in manifest.ops],
         "triton": triton,
+        "abi": abi,
         "state": state,
     }
 

@@ -35,7 +35,7 @@ from .errors import (
 )
 from .registry import InstalledExtension
 
-__all__ = ["Loaded", "check", "load", "load_library", "loaded"]
+__all__ = ["Loaded", "check", "check_host", "load", "load_library", "loaded"]
 
 _VERSION_TEXT = re.compile(rb"(?<=\0)[0-9]+\.[0-9]+\.[0-9]+(?:\+git[0-9a-f]+)?(?=\0)")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+)*")
@@ -177,6 +177,17 @@ def check(extension: InstalledExtension) -> None:
             found=f"SHA-256 {digest}",
             hint=reinstall,
         )
+
+
+def check_host(extension: InstalledExtension) -> None:
+    """Check, without loading anything, what the installed Triton and the other extensions have to have for this one.
+
+    Raises:
+        IncompatibleLibraryError: libtriton lacks symbols that the library wants.
+        UnmetRequirementError: An extension it requires is absent or has another version.
+    """
+    _check_symbols(extension.library)
+    _check_requirements(extension, ())
 
 
 def _bind(library: Loaded) -> Loaded:

@@ -307,10 +307,12 @@ class Plan:
         wrappers: Wrapping steps by stage, innermost first.
         replacements: Replacing steps by stage.
         pipeline: The step that replaces the whole pipeline, if any.
+        extensions: Ids of the extensions that take part.
     """
 
     info: StageInfo
     stages: dict[str, _StagePlan]
+    extensions: tuple[str, ...] = ()
     wrappers: dict[str, list[Step]] = field(default_factory=dict)
     replacements: dict[str, tuple[Step, str]] = field(default_factory=dict)
     pipeline: tuple[Step, str] | None = None
@@ -327,6 +329,9 @@ class Plan:
         for name, steps in self.wrappers.items():
             for step in steps:
                 stages[name] = functools.partial(_wrapped, step.function, stages[name], self._info(name))
+        if self.extensions:
+            first = next(iter(stages))
+            stages[first] = functools.partial(_recorded, stages[first], self.extensions)
 
     def _info(self, stage: str) -> StageInfo:
         return StageInfo(stage, self.info.target, self.info.language, self.info.backend, self.info.options)
@@ -347,6 +352,16 @@ class Plan:
                 raise _unknown_stage(steps[0], names, self.info.target)
         stages.clear()
         stages.update(replacement)
+
+
+def _recorded(inner: Callable, extensions: tuple[str, ...], source: object, metadata: dict) -> object:
+    # Imported late: the loader imports this package.
+    from tritonext import loader
+
+    # The name of a cache entry says nothing about where it came from, and `tritonext doctor` has to know.
+    known = {identifier: library.extension for identifier, library in loader.loaded().items()}
+    metadata["tritonext"] = [f"{name}=={known[name].version}" for name in extensions if known.get(name)]
+    return inner(source, metadata)
 
 
 def _planned(inner: Callable, stage: _StagePlan) -> Callable:
@@ -417,6 +432,7 @@ def plan(
     result = Plan(
         info,
         {name: _StagePlan(name, _dry_run(name, stages[name])) for name in STAGES if name in touched & stages.keys()},
+        tuple(sorted({identifier for pipeline in active for identifier in pipeline.extensions})),
     )
     for step, pipeline in steps:
         _enter(result, stages, step, pipeline)

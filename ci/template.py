@@ -1,0 +1,80 @@
+"""Take the newcomer's road for each kind of extension apart, in an environment of its own, and say how long it took.
+
+    nox -s template                 # every kind
+    nox -s template -- op backend   # some
+
+The commands are those that `tritonext new` prints. Nothing but the environment itself needs the network. The exit
+status is 1 when a test of an extension fails, or a road takes longer than it may.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import build
+import workspace
+
+ENVIRONMENT = workspace.ROOT / "build" / "newcomer"
+WORK = workspace.ROOT / "build" / "newcomer-work"
+KINDS = ("pass", "dialect", "op", "backend", "profiler")
+# Seconds from `tritonext new` to green tests.
+LIMIT = 180
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", default=KINDS, help=f"some of {', '.join(KINDS)}")
+    kinds = parser.parse_args(argv).kinds
+
+    (wheel,) = build.DIST.glob("tritonext-*.whl")
+    build.run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
+    build.run(ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "-q", f"{wheel}[build,develop]")
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    too_long = []
+    for kind in kinds:
+        seconds = road(kind)
+        print(f"{kind}: {seconds:.0f} s from `tritonext new` to green tests", flush=True)
+        too_long += [kind] if seconds > LIMIT else []
+    if too_long:
+        raise SystemExit(f"expected at most {LIMIT} s, but it took longer for {', '.join(too_long)}")
+
+
+def road(kind: str) -> float:
+    """Make, build, install and test an extension of one kind, and return the seconds it took."""
+    identifier = f"my_{kind}"
+    started = time.monotonic()
+    printed = command(WORK, "tritonext", "new", identifier, "--kind", kind)
+    directory, *others = (line.strip() for line in printed.partition("next:\n")[2].splitlines())
+    for line in others:
+        command(WORK / directory.removeprefix("cd "), "bash", "-c", line)
+    seconds = time.monotonic() - started
+    command(WORK, "pip", "uninstall", "-q", "-y", f"tritonext-my-{kind}")
+    return seconds
+
+
+def command(directory: pathlib.Path, *arguments: str) -> str:
+    """Run a command as in the activated environment, without an index, and return what it printed."""
+    path = f"{ENVIRONMENT / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        arguments,
+        cwd=directory,
+        env={**os.environ, "PATH": path, "PIP_NO_INDEX": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\n{' '.join(arguments)}: exit status {done.returncode}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
