@@ -361,7 +361,10 @@ class profile:
 
     def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Ring:
         device = driver.active.get_current_device()
-        rings = self._rings[device]
+        rings = self._rings.get(device) or self._rings_of(device)
+        if rings is None:
+            # A compiled kernel that is launched by itself, where nothing can be recorded.
+            raise UserError("a kernel with records has no memory for them", found=f"GPU {device}")
         overlaps = bool(getattr(compiled.metadata, "launch_pdl", False))
         number = self._number(compiled)
         captured = rings.memory.capturing(stream)
