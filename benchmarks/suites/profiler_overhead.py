@@ -1,0 +1,154 @@
+"""What recording costs: the time of kernels with records against the same kernels without, and host time of a launch.
+
+``off`` is the plain kernel, launched in the same block. A mode may cost 1 % (``header``), 5 % (``auto``) and 10 %
+(``all``) in the median over the kernels, and the host 20 us for a launch.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+
+import harness
+import tritonext_profiler
+from harness import Environment, Metric, Record, Timer
+from tritonext.testing import kernels
+
+SUITE = "profiler-overhead"
+MAXIMUM = {"header": 0.01, "auto": 0.05, "all": 0.10}
+LAUNCHES = 500
+ROUNDS = 40
+MAXIMUM_US = 20.0
+
+
+def _half(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, device="cuda", dtype=torch.float16)
+
+
+def _gemm(size: int, depth: int) -> Callable[[], object]:
+    a, b, c = _half(size, depth), _half(depth, size), _half(size, size)
+    grid = ((size // 128) ** 2,)
+    tile = {"BM": 128, "BN": 128, "BK": 64, "num_warps": 8, "num_stages": 3}
+    return lambda: kernels.gemm[grid](a, b, c, c, size, size, depth, **tile)
+
+
+def _experts(rows: int, size: int, experts: int) -> Callable[[], object]:
+    a, b, c = _half(rows, size), _half(experts * size, size), _half(rows, size)
+    order = torch.randperm(rows, device="cuda", dtype=torch.int32)
+    chosen = torch.randint(0, experts, (rows // 128,), device="cuda", dtype=torch.int32)
+    grid = (rows // 128, size // 128)
+    tile = {"BM": 128, "BN": 128, "BK": 64, "num_warps": 8, "num_stages": 3}
+    return lambda: kernels.gemm_gather[grid](a, b, c, order, chosen, size, size, **tile)
+
+
+def _attention(heads: int, length: int) -> Callable[[], object]:
+    q, k, v, out = (_half(heads * length, 64) for _ in range(4))
+    sums = torch.empty(heads * length, device="cuda")
+    grid = (length // 128, heads)
+    tile = {"BM": 128, "BN": 64, "D": 64, "num_warps": 4, "num_stages": 3}
+    return lambda: kernels.attention_forward[grid](q, k, v, out, sums, length, 0.125, **tile)
+
+
+def _layer_norm(rows: int, columns: int) -> Callable[[], object]:
+    x, y, weight, bias = _half(rows, columns), _half(rows, columns), _half(columns), _half(columns)
+    mean, deviation = (torch.empty(rows, device="cuda") for _ in range(2))
+    options = {"BLOCK": columns, "num_warps": 8}
+    return lambda: kernels.layer_norm[(rows,)](x, y, weight, bias, mean, deviation, columns, 1e-5, **options)
+
+
+def _column_sum(rows: int, columns: int) -> Callable[[], object]:
+    x, y = _half(rows, columns), torch.empty(columns, device="cuda")
+    return lambda: kernels.column_sum[(columns // 64,)](x, y, rows, columns, BM=64, BN=64, num_warps=4)
+
+
+CASES = {
+    "gemm-4096": lambda: _gemm(4096, 4096),
+    "gemm-4096-shallow": lambda: _gemm(4096, 512),
+    "experts": lambda: _experts(8192, 2048, 8),
+    "attention": lambda: _attention(64, 2048),
+    "layer-norm": lambda: _layer_norm(8192, 4096),
+    "column-sum": lambda: _column_sum(4096, 8192),
+}
+
+
+def _paused(recording: tritonext_profiler.profile, call: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        with recording.pause():
+            call()
+
+    return run
+
+
+def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
+    """Measure the cases whose name contains ``wanted``."""
+    for name, make in CASES.items():
+        if not any(wanted in f"{name}-{mode}" for mode in MAXIMUM):
+            continue
+        call = make()
+        for mode, maximum in MAXIMUM.items():
+            if wanted not in f"{name}-{mode}":
+                continue
+            with tritonext_profiler.profile(mode=mode) as recording:
+                candidates = {"ours": call, "off": _paused(recording, call)}
+                rounds = harness.rounds_for(candidates, timer, seconds)
+                samples = harness.measure(candidates, timer, rounds)
+            [analysis] = recording.analyses
+            resources = analysis.kernel.resources
+            params = {
+                "mode": mode,
+                "maximum": maximum,
+                "recorded_ctas": analysis.waves.recorded,
+                "grid": analysis.waves.grid,
+                "ctas_per_sm": [resources["plain_ctas_per_sm"], resources["ctas_per_sm"]],
+                "registers": [resources["plain_registers"], resources["registers"]],
+                "closure": analysis.closure,
+                "lost": recording.data.loss.segments + recording.data.loss.records,
+            }
+            yield harness.record(SUITE, f"{name}-{mode}", params, Metric.microseconds(), samples, environment)
+    if wanted in "launch":
+        yield _launch(environment)
+
+
+class _HostTimer:
+    """Times the host, the device idle at the start."""
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+
+    def run(self, candidate: Callable[[], object]) -> None:
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(LAUNCHES):
+            candidate()
+        self._times.append((time.perf_counter_ns() - start) * 1e-6 / LAUNCHES)
+
+    def times(self) -> list[float]:
+        times, self._times = self._times, []
+        return times
+
+
+def _launch(environment: Environment) -> Record:
+    """Measure the host's time of a launch; the kernel is so short that the device keeps up."""
+    call = _column_sum(64, 64)
+    with tritonext_profiler.profile() as recording:
+        call()
+        within = harness.measure({"ours": call}, _HostTimer(), ROUNDS)
+    call()
+    outside = harness.measure({"off": call}, _HostTimer(), ROUNDS)
+    added = (statistics.median(within["ours"].times) - statistics.median(outside["off"].times)) * 1e3
+    params = {"launches": LAUNCHES, "added_us": added, "maximum_us": MAXIMUM_US, "lost": recording.data.loss.segments}
+    return harness.record(SUITE, "launch", params, Metric.microseconds(), within | outside, environment)
+
+
+def problems(entry: Record) -> list[str]:
+    """Say which bound a record exceeds; those of kernels hold for the median over them, and are reported by each."""
+    found = []
+    if entry.params.get("added_us", 0) > MAXIMUM_US:
+        found.append(f"a launch costs {entry.params['added_us']:.1f} us more, at most {MAXIMUM_US} is promised")
+    if "ctas_per_sm" in entry.params and len(set(entry.params["ctas_per_sm"])) > 1:
+        before, after = entry.params["ctas_per_sm"]
+        found.append(f"{after} instead of {before} CTAs fit on an SM")
+    return found
