@@ -5,12 +5,13 @@
 
 import tritonext
 
+from .analysis import analyze
 from .overhead import overhead
 from .passes import pipeline
 from .runtime import ProfileWarning, profile
 from .saving import save
 from .storage import load
 
-__all__ = ["ProfileWarning", "load", "overhead", "pipeline", "profile", "save"]
+__all__ = ["ProfileWarning", "analyze", "load", "overhead", "pipeline", "profile", "save"]
 
 tritonext.load("profiler")
