@@ -9,16 +9,24 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 
 import torch
+import triton
+import triton.language as tl
+import triton.profiler as proton
+import triton.profiler.language as pl
 
 import harness
 import tritonext_profiler
 from harness import Environment, Metric, Record, Timer
 from tritonext.testing import kernels
+from tritonext_profiler import proton as proton_files
 
 SUITE = "profiler-overhead"
 MAXIMUM = {"header": 0.01, "auto": 0.05, "all": 0.10}
