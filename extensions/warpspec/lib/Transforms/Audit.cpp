@@ -34,6 +34,8 @@ struct Datum {
   std::optional<int64_t> element;
   /// The last asynchronous product that may still write the value, by number.
   int64_t product = 0;
+  /// For a sum, what it is of, and for a difference, by number of those that the task has computed.
+  std::optional<size_t> sum, difference;
 };
 
 enum class EventKind { Wait, Arrive, Expect, Copy, Product, EndProducts, Read, Write, Use };
@@ -302,9 +304,21 @@ private:
   // Control flow
   //===--------------------------------------------------------------------===//
 
+  /// Returns the length of a loop, of which tasks that take turns have every other iteration: then
+  /// the step is twice that of another loop, and the lower bound is that one's or a step above it.
+  int64_t lengthOf(const Datum &lower, const Datum &upper, const Datum &step) {
+    if (!step.sum || pairs[*step.sum].first.name != pairs[*step.sum].second.name)
+      return choice.length(lower, upper, step);
+    Datum half = pairs[*step.sum].first, first = lower;
+    bool isLater = lower.sum && pairs[*lower.sum].second.name == half.name;
+    if (isLater)
+      first = pairs[*lower.sum].first;
+    return (choice.length(first, upper, half) + (isLater ? 0 : 1)) / 2;
+  }
+
   void run(scf::ForOp loop) {
     Datum lower = get(loop.getLowerBound()), step = get(loop.getStep());
-    int64_t length = choice.length(lower, get(loop.getUpperBound()), step);
+    int64_t length = lengthOf(lower, get(loop.getUpperBound()), step);
     SmallVector<Datum> carried;
     for (Value init : loop.getInitArgs())
       carried.push_back(get(init));
@@ -396,6 +410,7 @@ private:
       datum.name = datum.number ? nameOf(*datum.number) : choice.names.of(kind, parts);
       parts.pop_back();
       datum.product = isa<RankedTensorType>(result.getType()) ? product : 0;
+      relate(op, operands, datum);
       if (auto select = dyn_cast<arith::SelectOp>(op);
           select && operands[0].number && !datum.number)
         datum = operands[*operands[0].number ? 1 : 2];
@@ -403,7 +418,29 @@ private:
     }
   }
 
+  /// Notes of what a sum or difference is, which says later how long a loop is.
+  void relate(Operation *op, ArrayRef<Datum> operands, Datum &datum) {
+    if (!isa<arith::AddIOp, arith::SubIOp>(op))
+      return;
+    (isa<arith::AddIOp>(op) ? datum.sum : datum.difference) = pairs.size();
+    pairs.emplace_back(operands[0], operands[1]);
+  }
+
+  /// Returns the number of steps in (upper - lower + (step - 1)) / step: the length of a loop.
+  std::optional<int64_t> computeLength(Operation *op, ArrayRef<Datum> operands) {
+    if (!isa<arith::DivSIOp>(op) || !operands[0].sum)
+      return std::nullopt;
+    auto &[span, rounding] = pairs[*operands[0].sum];
+    if (!span.difference || !rounding.number || !operands[1].number ||
+        *rounding.number != *operands[1].number - 1)
+      return std::nullopt;
+    auto &[upper, lower] = pairs[*span.difference];
+    return choice.length(lower, upper, operands[1]);
+  }
+
   std::optional<int64_t> compute(Operation *op, ArrayRef<Datum> operands) {
+    if (std::optional<int64_t> length = computeLength(op, operands))
+      return length;
     if (auto compare = dyn_cast<arith::CmpIOp>(op))
       return compute(compare.getPredicate(), operands[0], operands[1]);
     if (isa<arith::SelectOp>(op))
@@ -416,6 +453,9 @@ private:
         .Case([&](arith::AddIOp) { return a + b; })
         .Case([&](arith::SubIOp) { return a - b; })
         .Case([&](arith::MulIOp) { return a * b; })
+        .Case([&](arith::DivSIOp) { return b ? std::optional(a / b) : std::nullopt; })
+        .Case([&](arith::RemSIOp) { return b ? std::optional(a % b) : std::nullopt; })
+        .Case([&](arith::MaxSIOp) { return std::max(a, b); })
         .Case([&](arith::XOrIOp) { return a ^ b; })
         .Case([&](arith::AndIOp) { return a & b; })
         .Case([&](arith::OrIOp) { return a | b; })
@@ -440,6 +480,9 @@ private:
       case Predicate::sgt:
       case Predicate::ugt:
         return *a.number > *b.number;
+      case Predicate::sge:
+      case Predicate::uge:
+        return *a.number >= *b.number;
       default:
         return std::nullopt;
       }
@@ -458,6 +501,8 @@ private:
   DenseMap<Value, Datum> known;
   /// Arrays of the barriers whose bytes the task expects.
   DenseSet<Value> expected;
+  /// Operands of sums and differences.
+  std::vector<std::pair<Datum, Datum>> pairs;
   int64_t products = 0;
 };
 
@@ -469,6 +514,8 @@ struct Barrier {
   int64_t count = 0, missing = 0, phases = 0;
   /// Bytes expected less those that came in the phase.
   int64_t bytes = 0;
+  /// Tasks that have arrived in this phase, and did in the one before.
+  llvm::SmallSetVector<unsigned, 4> arrived, arrivedBefore;
   /// Copies that were issued and have not come.
   SmallVector<const Event *> copies;
 };
@@ -485,7 +532,7 @@ class Machine {
 public:
   Machine(ArrayRef<std::vector<Event>> tasks, const llvm::MapVector<Place, int64_t> &counts)
       : tasks(tasks), next(tasks.size()), ended(tasks.size()), started(tasks.size()),
-        waits(tasks.size()), expected(tasks.size()) {
+        waits(tasks.size()), expected(tasks.size()), waitedFor(tasks.size()) {
     for (auto &[place, count] : counts)
       barriers[place].count = barriers[place].missing = count;
   }
@@ -538,10 +585,12 @@ private:
       find(barrier.copies.front()->op, "a phase ends before all of its copies are there");
     ++barrier.phases;
     barrier.missing = barrier.count;
+    barrier.arrivedBefore = std::exchange(barrier.arrived, {});
   }
 
-  void arrive(const Event &event, int64_t count) {
+  void arrive(unsigned task, const Event &event, int64_t count) {
     Barrier &barrier = barrierOf(event, event.place);
+    barrier.arrived.insert(task);
     if (count > barrier.missing)
       return find(event.op, "more arrive at a barrier than a phase takes");
     barrier.missing -= count;
@@ -569,16 +618,16 @@ private:
     case EventKind::Wait:
       return wait(task, event);
     case EventKind::Arrive:
-      arrive(event, event.amount);
+      arrive(task, event, event.amount);
       complete(barriers[event.place], event);
       break;
     case EventKind::Expect:
-      arrive(event, 1);
+      arrive(task, event, 1);
       barriers[event.place].bytes += event.amount;
       ++expected[task][event.place];
       break;
     case EventKind::Copy:
-      copy(event);
+      copy(task, event);
       break;
     case EventKind::Product:
       started[task] = event.amount;
@@ -616,7 +665,10 @@ private:
     auto [known, isFirst] = waits[task].try_emplace(event.place, 1 - event.amount);
     if (barrier.phases < known->second)
       find(event.op, "a wait returns a phase too early");
-    ++known->second;
+    // A wait that happens under a condition comes in front of the one that counts.
+    if (!cast<ttng::WaitBarrierOp>(event.op).getPred())
+      ++known->second;
+    waitedFor[task] = event.place;
     return true;
   }
 
@@ -625,15 +677,22 @@ private:
     Tile &tile = tiles[event.place];
     if (tile.isCopied || tile.isFull)
       find(event.op, "a tile is filled again before it was read");
-    for (auto [task, product] : tile.readers)
-      if (product > ended[task])
+    for (auto [reader, product] : tile.readers)
+      if (product > ended[reader])
         find(event.op, "a tile is filled while a product reads it");
     tile.readers.clear();
   }
 
-  void copy(const Event &event) {
+  void copy(unsigned task, const Event &event) {
+    Tile &tile = tiles[event.place];
+    // Who gave the slot back has had it.
+    if (auto given = barriers.find(waitedFor[task]);
+        given != barriers.end() && !tile.readers.empty())
+      for (unsigned giver : given->second.arrivedBefore)
+        if (llvm::none_of(tile.readers, [&](auto reader) { return reader.first == giver; }))
+          find(event.op, "a tile is filled again that a task has given back and not read");
     fill(event);
-    tiles[event.place].isCopied = true;
+    tile.isCopied = true;
     barrierOf(event, event.signal).copies.push_back(&event);
   }
 
@@ -654,9 +713,12 @@ private:
   ArrayRef<std::vector<Event>> tasks;
   SmallVector<size_t> next;
   SmallVector<int64_t> ended, started;
+  /// The number of phases that the next wait of each task at each barrier is for, and the barrier
+  /// that each waited at last.
   SmallVector<llvm::MapVector<Place, int64_t>> waits;
   /// Phases of each barrier whose bytes a task has expected.
   SmallVector<llvm::MapVector<Place, int64_t>> expected;
+  SmallVector<Place> waitedFor;
   llvm::MapVector<Place, Barrier> barriers;
   llvm::MapVector<Place, Tile> tiles;
   std::optional<Finding> finding;
@@ -697,12 +759,11 @@ std::optional<Finding> auditOnce(ttg::WarpSpecializeOp op, Choice choice) {
       return found;
 
   SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, tasks.size()));
-  for (bool stopsBehindArrivals : {false, true})
-    for (int turn = 0; turn != 2; ++turn) {
+  do {
+    for (bool stopsBehindArrivals : {false, true})
       if (auto found = Machine(tasks, counts).run(order, stopsBehindArrivals))
         return found;
-      std::reverse(order.begin(), order.end());
-    }
+  } while (std::next_permutation(order.begin(), order.end()));
   return std::nullopt;
 }
 

@@ -33,6 +33,8 @@ constexpr int64_t threadsPerWarp = 32, warpsPerGroup = 4;
 constexpr int64_t leastSpare = 48, leastSpareOfInstruction = 32;
 // Registers of a thread that hold what is loaded an iteration ahead.
 constexpr int64_t mostBytesAhead = 32;
+// 128 registers of each thread of a warp group.
+constexpr int64_t mostSumsOfGroup = 128 * threadsPerWarp * warpsPerGroup;
 constexpr llvm::StringLiteral numStages = "tt.num_stages";
 
 int64_t bytesOf(ShapedType type) {
@@ -135,9 +137,8 @@ Bases basesOf(Value address) {
   return bases;
 }
 
-/// Returns an op of the kernel that may write what is read through `addresses`, or one of those if
-/// that is not known. Triton takes two pointer arguments of a kernel to address different memory;
-/// so are two tables of pointers taken here.
+} // namespace
+
 Operation *findWriter(tt::FuncOp kernel, ArrayRef<OpOperand *> addresses) {
   llvm::SmallSetVector<Base, 4> read;
   for (OpOperand *address : addresses) {
@@ -147,7 +148,13 @@ Operation *findWriter(tt::FuncOp kernel, ArrayRef<OpOperand *> addresses) {
     read.insert(bases.known.begin(), bases.known.end());
   }
   Operation *writer = nullptr;
-  kernel.walk([&](Operation *op) {
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    // Partitions only fill rings.
+    if (isa<ttg::WarpSpecializePartitionsOp>(op))
+      return WalkResult::skip();
+    // These order accesses, and have none.
+    if (isa<ttng::FenceAsyncSharedOp, ttg::BarrierOp, ttng::WarpGroupDotWaitOp>(op))
+      return WalkResult::advance();
     if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
@@ -181,6 +188,8 @@ Operation *findWriter(tt::FuncOp kernel, ArrayRef<OpOperand *> addresses) {
   return writer;
 }
 
+namespace {
+
 //===----------------------------------------------------------------------===//
 // The planner
 //===----------------------------------------------------------------------===//
@@ -211,6 +220,9 @@ private:
     if (plan.consumerWarps != 4 && plan.consumerWarps != 8)
       return decline(plan.loop, "the kernel has " + Twine(plan.consumerWarps) +
                                     " warps, and products of one or two warp groups are known");
+    plan.schedule = options.schedule;
+    if (plan.schedule != Schedule::Single)
+      plan.consumerWarps = 2 * warpsPerGroup;
     if (ttg::lookupNumCTAs(plan.loop) != 1)
       return decline(plan.loop, "the kernel runs in clusters");
     for (Operation *op = plan.loop; op != kernel; op = op->getParentOp()) {
@@ -504,6 +516,13 @@ private:
       else
         passing = std::max(passing, bytesOf(store.getSrc().getType()));
     });
+    // Two tasks have what follows inside of them; where each has tiles of its own, both at once.
+    if (plan.schedule != Schedule::Single)
+      bytes.inside = std::max(bytes.inside, std::exchange(bytes.behind, 0));
+    if (plan.schedule == Schedule::PingPong) {
+      bytes.inside *= 2;
+      bytes.lasting *= 2;
+    }
     return bytes;
   }
 
@@ -571,9 +590,8 @@ private:
     auto module = plan.loop->getParentOfType<ModuleOp>();
     if (auto limit = module->getAttrOfType<IntegerAttr>(ttg::AttrMaxRegistersName))
       launch = std::min(launch, limit.getInt() / 8 * 8);
-    int64_t given = warpsPerGroup * Plan::producerRegisters;
-    int64_t consumers = (warps * launch - given) / plan.consumerWarps;
     plan.launchRegisters = launch;
+    int64_t consumers = plan.consumerRegisters();
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
     return launch >= widest + leastSpareOfInstruction &&
            (blocks == 1 || consumers >= sums + parts + leastSpare);
@@ -608,14 +626,35 @@ int64_t Plan::slotBytes() const {
   return bytes;
 }
 
+int32_t Plan::consumerRegisters() const {
+  int64_t warps = consumerWarps + warpsPerGroup, given = warpsPerGroup * producerRegisters;
+  int64_t left = (warps * launchRegisters - given) / consumerWarps;
+  return int32_t(std::min(left, mostRegisters) / 8 * 8);
+}
+
+llvm::StringRef nameOf(Schedule schedule) {
+  switch (schedule) {
+  case Schedule::Single:
+    return "single";
+  case Schedule::Cooperative:
+    return "cooperative";
+  case Schedule::PingPong:
+    return "pingpong";
+  }
+  llvm_unreachable("a schedule has a name");
+}
+
 std::string Plan::describe() const {
+  StringRef sharing = schedule == Schedule::Cooperative ? " in two groups that share tiles"
+                      : schedule == Schedule::PingPong  ? " in two groups that take turns"
+                                                        : "";
   std::string inFlight = "products end in their iteration";
   if (!isAwaited)
     inFlight = llvm::utostr(dots.size()) + (dots.size() == 1 ? " product" : " products") +
                " in flight" + (computesOperand ? " while an operand is computed" : "");
-  return ("one producer warp, " + Twine(consumerWarps) + " consumer warps, a ring of " +
-          Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " + inFlight +
-          (isPersistent() ? ", loads go on behind the loop" : ""))
+  return ("one producer warp, " + Twine(consumerWarps) + " consumer warps" + sharing +
+          ", a ring of " + Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " +
+          inFlight + (isPersistent() ? ", loads go on behind the loop" : ""))
       .str();
 }
 
@@ -630,6 +669,19 @@ SmallVector<scf::ForOp> findProductLoops(Operation *root) {
   for (Operation *op : found)
     loops.push_back(cast<scf::ForOp>(op));
   return loops;
+}
+
+SmallVector<Schedule> schedulesFor(scf::ForOp loop) {
+  // One tile has no other beside which its results could be stored.
+  if (!isa<scf::ForOp>(loop->getParentOp()))
+    return {Schedule::Single};
+  int64_t sums = 0;
+  loop.walk([&](ttng::WarpGroupDotOp dot) { sums += dot.getD().getType().getNumElements(); });
+  SmallVector<Schedule> schedules = {Schedule::Cooperative, Schedule::Single};
+  // Turns hide all of an epilogue, if the registers of one group hold the sums of a tile.
+  if (sums <= mostSumsOfGroup)
+    schedules.insert(schedules.begin(), Schedule::PingPong);
+  return schedules;
 }
 
 Verdict makePlan(scf::ForOp loop, const PlanOptions &options) {

@@ -15,7 +15,8 @@ Value constant(OpBuilder &builder, Location loc, int32_t value) {
   return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
 }
 
-/// Creates barriers whose phases take one arrival.
+} // namespace
+
 Value createBarriers(OpBuilder &builder, Location loc, unsigned number) {
   MLIRContext *context = builder.getContext();
   auto layout = ttg::SwizzledSharedEncodingAttr::get(
@@ -30,8 +31,6 @@ Value createBarriers(OpBuilder &builder, Location loc, unsigned number) {
         /*count=*/1);
   return barriers;
 }
-
-} // namespace
 
 Value viewOf(OpBuilder &builder, Location loc, Value array, Value index, bool isMutable) {
   auto type = cast<ttg::MemDescType>(array.getType());

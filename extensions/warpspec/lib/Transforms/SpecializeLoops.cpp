@@ -3,7 +3,10 @@
 #include "tritonext/Remarks.h"
 #include "tritonext_warpspec/Transforms/Audit.h"
 #include "tritonext_warpspec/Transforms/Passes.h"
+#include "tritonext_warpspec/Transforms/Split.h"
 #include "tritonext_warpspec/Transforms/Tasks.h"
+
+#include "mlir/IR/Verifier.h"
 
 #define DEBUG_TYPE "warpspec-specialize-loops"
 
@@ -20,6 +23,8 @@ namespace {
 
 constexpr llvm::StringLiteral annotation = "tt.warp_specialize";
 constexpr llvm::StringLiteral target = "cuda:90";
+constexpr llvm::StringLiteral automatic = "auto";
+constexpr Schedule everySchedule[] = {Schedule::Single, Schedule::Cooperative, Schedule::PingPong};
 
 class SpecializeLoopsPass : public impl::SpecializeLoopsPassBase<SpecializeLoopsPass> {
 public:
@@ -29,6 +34,12 @@ public:
     auto name = getOperation()->getAttrOfType<StringAttr>(ttg::AttrTargetName);
     if (!name || name.getValue() != target)
       return;
+    if (schedule != automatic &&
+        llvm::none_of(everySchedule, [&](Schedule known) { return nameOf(known) == schedule; })) {
+      getOperation().emitError("expected schedule=auto, single, cooperative or pingpong, got '")
+          << schedule << "'";
+      return signalPassFailure();
+    }
     SmallVector<tt::FuncOp> kernels(getOperation().getOps<tt::FuncOp>());
     for (tt::FuncOp kernel : kernels)
       run(kernel);
@@ -65,35 +76,79 @@ private:
         return;
   }
 
+  /// What a kernel was, to put it back.
+  struct Original {
+    explicit Original(tt::FuncOp kernel)
+        : kernel(kernel.clone()),
+          attributes(kernel->getParentOfType<ModuleOp>()->getDiscardableAttrDictionary()) {}
+
+    void putBack(tt::FuncOp changed) {
+      OwningOpRef<tt::FuncOp> copy(kernel->clone());
+      changed.getBody().takeBody(copy->getBody());
+      changed.setFunctionType(copy->getFunctionType());
+      changed->getParentOfType<ModuleOp>()->setDiscardableAttrs(attributes);
+    }
+
+    OwningOpRef<tt::FuncOp> kernel;
+    DictionaryAttr attributes;
+  };
+
   /// Specializes a loop if it can be, and returns whether it was.
   bool specializeLoop(scf::ForOp loop) {
-    PlanOptions options;
-    options.slots = slots;
-    options.stages = numStages;
-    Verdict verdict = makePlan(loop, options);
-    if (!verdict.plan) {
-      emitRemark(RemarkKind::Missed, verdict.at, DEBUG_TYPE,
-                 "left to the stock schedule: " + verdict.reason);
-      return false;
-    }
     auto kernel = loop->getParentOfType<tt::FuncOp>();
-    OwningOpRef<tt::FuncOp> before(kernel.clone());
-    Location loc = loop.getLoc();
-    std::string description = verdict.plan->describe();
-    unsigned registers = verdict.plan->launchRegisters;
-    specialize(*verdict.plan);
-    if (std::optional<Finding> finding = audit(kernel)) {
-      kernel.getBody().takeBody(before->getBody());
-      emitRemark(RemarkKind::Missed, kernel, DEBUG_TYPE,
-                 "left to the stock schedule: the audit found that " + finding->text);
-      return false;
+    SmallVector<scf::ForOp> loops = findProductLoops(kernel);
+    unsigned number = llvm::find(loops, loop) - loops.begin();
+    Original original(kernel);
+    SmallVector<Schedule> wanted = schedulesFor(loop);
+    if (schedule != automatic) {
+      wanted = {Schedule::Single};
+      for (Schedule known : everySchedule)
+        if (nameOf(known) == schedule && known != Schedule::Single)
+          wanted.insert(wanted.begin(), known);
     }
-    getOperation()->setAttr(ttg::AttrMaxRegistersName,
-                            Builder(&getContext()).getI32IntegerAttr(registers));
-    ttg::WarpSpecializeOp tasks;
-    kernel.walk([&](ttg::WarpSpecializeOp op) { tasks = op; });
-    emitRemark(RemarkKind::Applied, tasks, DEBUG_TYPE, "specialized: " + description);
-    return true;
+    std::string because;
+    for (Schedule choice : wanted) {
+      PlanOptions options;
+      options.slots = slots;
+      options.stages = numStages;
+      options.schedule = choice;
+      loop = findProductLoops(kernel)[number];
+      Verdict verdict = makePlan(loop, options);
+      bool isLast = choice == Schedule::Single;
+      if (!verdict.plan) {
+        if (!isLast)
+          continue;
+        emitRemark(RemarkKind::Missed, verdict.at, DEBUG_TYPE,
+                   "left to the stock schedule: " + verdict.reason);
+        return false;
+      }
+      std::string description = verdict.plan->describe();
+      unsigned registers = verdict.plan->launchRegisters;
+      ttg::WarpSpecializeOp tasks = specialize(*verdict.plan);
+      std::optional<std::string> problem;
+      if (!isLast) {
+        if (std::optional<Obstacle> obstacle = splitConsumers(*verdict.plan, tasks))
+          problem = obstacle->text;
+        else if (failed(verify(kernel)))
+          problem = "a layout does not fit";
+      }
+      if (!problem)
+        if (std::optional<Finding> finding = audit(kernel))
+          problem = "the audit found that " + finding->text;
+      if (!problem) {
+        getOperation()->setAttr(ttg::AttrMaxRegistersName,
+                                Builder(&getContext()).getI32IntegerAttr(registers));
+        kernel.walk([&](ttg::WarpSpecializeOp op) { tasks = op; });
+        emitRemark(RemarkKind::Applied, tasks, DEBUG_TYPE, "specialized: " + description + because);
+        return true;
+      }
+      original.putBack(kernel);
+      because = "; not " + nameOf(choice).str() + ": " + *problem;
+      if (isLast)
+        emitRemark(RemarkKind::Missed, kernel, DEBUG_TYPE,
+                   "left to the stock schedule: " + *problem);
+    }
+    return false;
   }
 };
 

@@ -9,7 +9,7 @@ namespace ttg = mlir::triton::gpu;
 
 namespace tritonext::warpspec {
 
-void specialize(Plan &plan) {
+ttg::WarpSpecializeOp specialize(Plan &plan) {
   Operation *first = plan.path.front();
   Location loc = plan.loop.getLoc();
   OpBuilder builder(first);
@@ -36,6 +36,7 @@ void specialize(Plan &plan) {
   ttg::WarpYieldOp::create(nested, loc, first->getResults());
   loadAhead(plan);
   rewriteConsumer(plan, ring, start);
+  return tasks;
 }
 
 } // namespace tritonext::warpspec

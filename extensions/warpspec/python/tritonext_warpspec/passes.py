@@ -13,15 +13,19 @@ __all__ = ["pipeline"]
 
 _HOPPER = ("cuda:90",)
 _MOST_SLOTS = 8
+_SCHEDULES = ("auto", "single", "cooperative", "pingpong")
 
 
-def pipeline(loops: Any = "annotated", slots: Any = 0) -> Pipeline:
+def pipeline(loops: Any = "annotated", slots: Any = 0, schedule: Any = "auto") -> Pipeline:
     """Return the passes of the manifest at their anchors, without the stock pass that they stand in for.
 
     Args:
         loops: ``annotated`` for those with ``warp_specialize=True``, ``all`` for every loop of products.
         slots: Slots of the ring between producer and consumers, 2 to 8; 0 chooses by shared memory and the time a
             slot is held.
+        schedule: How warp groups share the products: ``single`` for one task, ``cooperative`` for halves of the rows
+            of each tile, ``pingpong`` for tiles in turns, ``auto`` for what suits. Where a schedule is not possible,
+            there is one task.
 
     Raises:
         OptionError: An argument has no such value.
@@ -35,7 +39,16 @@ def pipeline(loops: Any = "annotated", slots: Any = 0) -> Pipeline:
         raise OptionError(
             "the number of slots is out of range", expected=f"slots=0, or 2 to {_MOST_SLOTS}", found=repr(slots)
         )
-    options = {"all-loops": loops == "all", "slots": int(text), "num-stages": KernelOption("num_stages")}
+    if schedule not in _SCHEDULES:
+        raise OptionError(
+            "there is no such schedule", expected=f"schedule={', '.join(_SCHEDULES)}", found=repr(schedule)
+        )
+    options = {
+        "all-loops": loops == "all",
+        "slots": int(text),
+        "num-stages": KernelOption("num_stages"),
+        "schedule": str(schedule),
+    }
     declared = from_manifest(tritonext.extension("warpspec").manifest, {"warpspec_specialize_loops": options})
     # It fails on pointers, descriptors of the host, atomics and loops one after another.
     replaced = disable_pass("ttgir", "nvidia.hopper.hopper_warpspec", targets=_HOPPER)

@@ -1,6 +1,6 @@
-// RUN: %opt %s --pass warpspec-specialize-loops | FileCheck %s
-// RUN: %opt %s --pass warpspec-specialize-loops --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %opt %s --pass warpspec-specialize-loops | %opt - --pass warpspec-audit-barriers -o %t
+// RUN: %opt %s --pass "warpspec-specialize-loops{schedule=single}" | FileCheck %s
+// RUN: %opt %s --pass "warpspec-specialize-loops{schedule=single}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %opt %s --pass "warpspec-specialize-loops{schedule=single}" | %opt - --pass warpspec-audit-barriers -o %t
 // RUN: %opt %s --pass "warpspec-specialize-loops{all-loops=true slots=2}" | FileCheck %s --check-prefix=ALL
 
 // The consumer keeps one product in flight, and gives the slot of the one before back.

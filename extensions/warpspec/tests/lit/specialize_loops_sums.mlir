@@ -1,6 +1,6 @@
-// RUN: %opt %s --pass warpspec-specialize-loops | FileCheck %s
-// RUN: %opt %s --pass warpspec-specialize-loops --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %opt %s --pass warpspec-specialize-loops | %opt - --pass warpspec-audit-barriers -o %t
+// RUN: %opt %s --pass "warpspec-specialize-loops{schedule=single}" | FileCheck %s
+// RUN: %opt %s --pass "warpspec-specialize-loops{schedule=single}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %opt %s --pass "warpspec-specialize-loops{schedule=single}" | %opt - --pass warpspec-audit-barriers -o %t
 
 // A sum that the loop scales ends in its iteration, which gives its own slot back. The scale is
 // loaded an iteration ahead, in the layout of the sum.

@@ -37,6 +37,8 @@ def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
            "slots of the ring; 0 chooses by shared memory and the time a slot is held">,
     Option<"numStages", "num-stages", "unsigned", /*default=*/"3",
            "least slots of the ring of a loop that does not say `tt.num_stages`">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"auto\"",
+           "auto, single, cooperative or pingpong: how warp groups share the products">,
   ];
 }
 

@@ -30,6 +30,25 @@ struct RingLoad {
   int64_t bytes() const;
 };
 
+/// How the consumers share the work.
+enum class Schedule {
+  /// One task has all of it.
+  Single,
+  /// Each of two warp groups has half of the rows of every tile.
+  Cooperative,
+  /// Two warp groups compute tiles in turns.
+  PingPong,
+};
+
+/// Returns the name of a schedule, as the option has it.
+llvm::StringRef nameOf(Schedule schedule);
+
+/// What is in the way of a schedule.
+struct Obstacle {
+  mlir::Location at;
+  std::string text;
+};
+
 /// How to split one loop, and what is around it, into a producer and consumers.
 struct Plan {
   /// The innermost loop, with the products.
@@ -49,6 +68,7 @@ struct Plan {
   /// Values inside the path that the producer needs, the carried ones of its loops included.
   llvm::DenseSet<mlir::Value> needed;
 
+  Schedule schedule = Schedule::Single;
   unsigned slots = 0;
   unsigned consumerWarps = 0;
   /// Registers that each thread starts with, before the producer gives its own away.
@@ -59,6 +79,8 @@ struct Plan {
   static constexpr int32_t producerRegisters = 40;
 
   int64_t slotBytes() const;
+  /// Registers of a consumer's thread when the producer has given its own away.
+  int32_t consumerRegisters() const;
   bool isPersistent() const { return path.size() > 1; }
   /// Returns what was decided, for a remark.
   std::string describe() const;
@@ -70,6 +92,7 @@ struct PlanOptions {
   unsigned slots = 0;
   /// Least slots of a ring that the plan chooses, where the loop says none.
   unsigned stages = 0;
+  Schedule schedule = Schedule::Single;
 };
 
 /// A plan, or the reason against one and the op that it is about.
@@ -81,6 +104,15 @@ struct Verdict {
 
 /// Returns the innermost loops with products inside of `root`, which may be one.
 llvm::SmallVector<mlir::scf::ForOp> findProductLoops(mlir::Operation *root);
+
+/// Returns an op of the kernel that may write what is read through `addresses`, or one of those if
+/// that is not known. Triton takes two pointer arguments of a kernel to address different memory;
+/// so are two tables of pointers taken here.
+mlir::Operation *findWriter(mlir::triton::FuncOp kernel,
+                            llvm::ArrayRef<mlir::OpOperand *> addresses);
+
+/// Returns the schedules that are worth trying for `loop`, the best first. The last is `Single`.
+llvm::SmallVector<Schedule> schedulesFor(mlir::scf::ForOp loop);
 
 /// Decides how to specialize `loop`, an innermost loop with products.
 Verdict makePlan(mlir::scf::ForOp loop, const PlanOptions &options);

@@ -37,6 +37,9 @@ struct Ring {
 mlir::Value viewOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                    mlir::Value index, bool isMutable);
 
+/// Creates barriers whose phases take one arrival.
+mlir::Value createBarriers(mlir::OpBuilder &builder, mlir::Location loc, unsigned number);
+
 /// Builds the task that fills the ring, in a region that captures what it needs. `start` is the
 /// position of the first tile.
 void buildProducer(Plan &plan, const Ring &ring,
@@ -52,8 +55,8 @@ bool canLoadAhead(mlir::scf::ForOp loop, mlir::triton::LoadOp load);
 /// Lets the loop of the plan, which it replaces, start the loads that are to be ahead.
 void loadAhead(Plan &plan);
 
-/// Splits the kernel into tasks as planned.
-void specialize(Plan &plan);
+/// Splits the kernel into a task that loads and one that multiplies, as planned.
+mlir::triton::gpu::WarpSpecializeOp specialize(Plan &plan);
 
 } // namespace tritonext::warpspec
 
