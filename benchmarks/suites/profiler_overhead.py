@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import statistics
 import tempfile
@@ -203,7 +202,7 @@ def _beside_proton(environment: Environment) -> Record:
     [analysis] = recording.analyses
     pl.enable_semantic("triton")
     with tempfile.TemporaryDirectory() as directory:
-        name = os.path.join(directory, "proton")
+        name = str(pathlib.Path(directory) / "proton")
         proton.start(name, backend="instrumentation", data="trace")
         samples |= harness.measure({"proton": lambda: call(True)}, timer, 4, warmup=1)
         proton.finalize()
