@@ -163,6 +163,7 @@ class profile:
             raise UserError("recording needs an NVIDIA GPU", found=f"{target.backend}:{target.arch}")
         self._scope = tritonext.use(self._pipeline)
         if self._rings_of(driver.active.get_current_device()) is None:
+            self._end()
             return
         self._undo.append(launches.provide_profile_memory(self._provide).remove)
         self._undo.append(launches.observe(self._observe).remove)

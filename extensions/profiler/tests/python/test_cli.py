@@ -18,7 +18,7 @@ def stored(tmp_path_factory):
     """Two stored profiles, the later one slower."""
     directory = tmp_path_factory.mktemp("profiles")
     for name, wait in (("before", 300), ("after", 400)):
-        made = assemble(*record(gemm_plan(12, wait), seed=5, ctas=132, launches=5).columns)
+        made = assemble(*record(gemm_plan(12, wait), seed=5, ctas=40, launches=5).columns)
         storage.save(made.profile([gemm_kernel()], [H200]), directory / f"{name}.npz")
     return directory
 

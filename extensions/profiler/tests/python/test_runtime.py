@@ -86,9 +86,15 @@ class World:
         return launch
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Compiled kernels, for all tests; the key of a pipeline says what is in its tables."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def world(monkeypatch, tmp_path):
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+def world(monkeypatch, cache):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(cache))
     gpu = FakeGpu()
     made = World(gpu)
 
@@ -272,7 +278,9 @@ def test_where_nothing_can_be_recorded_the_program_goes_on(world, monkeypatch, t
         if trouble == "target":
             monkeypatch.setattr(driver.active, "_target", target)
         launch()
-        p.__exit__(None, None, None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            p.__exit__(None, None, None)
     assert world.plain == ["matmul"]
     assert len(p.data.launches) == 0
     assert any(message in notice for notice in p.data.notices)
