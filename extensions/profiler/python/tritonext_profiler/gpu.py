@@ -82,13 +82,21 @@ class Gpu:
     def _current(self) -> Iterator[None]:
         """Make the context current, and what is done with it no part of a capture that is under way."""
         _call("cuCtxPushCurrent_v2", self._context)
+        try:
+            with self.relaxed():
+                yield
+        finally:
+            _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    @contextlib.contextmanager
+    def relaxed(self) -> Iterator[None]:
+        """Let this thread do what would else end a capture, such as loading a kernel."""
         mode = ctypes.c_int(_RELAXED)
         _call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
         try:
             yield
         finally:
             _call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-            _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def describe(self) -> Device:
         """Return what the analysis needs to know."""

@@ -49,6 +49,8 @@ MEMORY = 512 << 20
 # Host events that are kept.
 _EVENTS = 100_000
 
+_NOTHING = contextlib.nullcontext()
+
 _lock = threading.RLock()
 _active: profile | None = None
 
@@ -291,14 +293,18 @@ class profile:
         rings = self._rings.get(device) or self._rings_of(device)
         if rings is None:
             return launch.proceed()
+        stream = driver.active.get_current_stream(device)
+        capturing = rings.memory.capturing(stream)
         try:
-            with scope:
+            # In a capture the kernel with records may be a new one, which has to be loaded.
+            with scope, rings.memory.relaxed() if capturing else _NOTHING:
                 compiled = launch.proceed()
         except Exception as error:
             failure = error
         else:
             if compiled is not None and not launch.warmup:
-                self._launched(compiled, launch, rings, begin, device)
+                label = "capture" if capturing else ""
+                self._launched(compiled, launch, rings, HostEvent("launch", name, begin, 0, 0, device, stream, label))
             return compiled
         # Where the program itself is wrong, the plain launch says so.
         compiled = launch.proceed()
@@ -306,25 +312,21 @@ class profile:
         self._tell(f"{name} is not recorded: {_sentence(failure)}")
         return compiled
 
-    def _launched(self, compiled: Any, launch: Any, rings: Rings, begin: int, device: int) -> None:
-        name = launch.kernel.__name__
-        stream = driver.active.get_current_stream(device)
-        capturing = rings.memory.capturing(stream)
+    def _launched(self, compiled: Any, launch: Any, rings: Rings, event: HostEvent) -> None:
         try:
             number = self._number(compiled)
             # Loading the plain kernel may wait for the GPU, which a capture does not allow.
-            if number not in self._kernels and not capturing:
+            if number not in self._kernels and not event.label:
                 self._kernels[number] = self._described(compiled, launch, rings)
         except Exception as error:
-            self._plain.add(name)
-            self._tell(f"{name} is not recorded: {_sentence(error)}")
+            self._plain.add(event.name)
+            self._tell(f"{event.name} is not recorded: {_sentence(error)}")
             return
         if len(self._events) >= _EVENTS:
             self._missed_events += 1
             return
-        label = "capture" if capturing else ""
-        end = time.perf_counter_ns()
-        self._events.append(HostEvent("launch", name, begin, end, threading.get_ident(), device, stream, label))
+        now = {"end": time.perf_counter_ns(), "thread": threading.get_ident()}
+        self._events.append(dataclasses.replace(event, **now))
 
     def _number(self, compiled: Any) -> int:
         """Return the index of a compiled kernel."""

@@ -46,6 +46,9 @@ class FakeGpu(FakeMemory):
     def synchronize(self):
         return None
 
+    def relaxed(self):
+        return contextlib.nullcontext()
+
     def describe(self):
         return H200
 
