@@ -76,8 +76,9 @@ public:
   Choice(unsigned seed, int64_t slots)
       : seed(seed), lengths{0, 1, 2, slots - 1, slots, slots + 1, 2 * slots + 1} {}
 
-  /// Every length comes up for every loop with this many seeds, in three combinations.
-  unsigned seeds() const { return 3 * lengths.size(); }
+  /// With this many seeds, every two lengths come up for every two loops: there are seven, which is
+  /// a prime.
+  unsigned seeds() const { return lengths.size() * lengths.size(); }
 
   int64_t length(const Datum &lower, const Datum &upper, const Datum &step) {
     int64_t length;
@@ -85,8 +86,9 @@ public:
       int64_t span = std::max<int64_t>(*upper.number - *lower.number, 0);
       length = std::min((span + *step.number - 1) / *step.number, lengths.back());
     } else {
-      uint64_t mixed = mix(mix(mix(lower.name) ^ upper.name) ^ step.name);
-      length = lengths[(mix(mixed ^ (seed / lengths.size())) + seed) % lengths.size()];
+      size_t loop =
+          loops.try_emplace({lower.name, upper.name, step.name}, loops.size()).first->second;
+      length = lengths[(seed + loop * (seed / lengths.size())) % lengths.size()];
     }
     hasRun[{lower.name, upper.name}] = length > 0;
     return length;
@@ -113,6 +115,8 @@ private:
 
   unsigned seed;
   SmallVector<int64_t> lengths;
+  /// Loops in the order in which they come up, by the names of bounds and step.
+  std::map<std::array<uint64_t, 3>, size_t> loops;
   std::map<std::pair<uint64_t, uint64_t>, bool> hasRun;
 };
 
@@ -431,10 +435,14 @@ private:
     if (!isa<arith::DivSIOp>(op) || !operands[0].sum)
       return std::nullopt;
     auto &[span, rounding] = pairs[*operands[0].sum];
-    if (!span.difference || !rounding.number || !operands[1].number ||
-        *rounding.number != *operands[1].number - 1)
+    if (!rounding.number || !operands[1].number || *rounding.number != *operands[1].number - 1)
       return std::nullopt;
-    auto &[upper, lower] = pairs[*span.difference];
+    // A lower bound of zero is not subtracted.
+    Datum upper = span, lower;
+    lower.number = 0;
+    lower.name = nameOf(0);
+    if (span.difference)
+      std::tie(upper, lower) = pairs[*span.difference];
     return choice.length(lower, upper, operands[1]);
   }
 

@@ -545,7 +545,10 @@ private:
     int64_t asked = stages ? stages.getInt() : options.stages;
     int64_t least =
         std::clamp<int64_t>(options.slots ? options.slots : asked, leastSlots, mostSlots);
-    int64_t most = options.slots ? least : std::max<int64_t>(least, heldSlots());
+    // A loop over tiles has its SM for itself, and slots that are not held yet are filled
+    // meanwhile.
+    int64_t held = plan.isPersistent() ? mostSlots : heldSlots();
+    int64_t most = options.slots ? least : std::max<int64_t>(least, held);
     OtherBytes other = otherBytes();
     int64_t room = 0;
     if (!planRegisters(1))
