@@ -96,6 +96,12 @@ def template(session: nox.Session) -> None:
     python("ci/template.py", *session.posargs)
 
 
+@compiling_session()
+def bump(session: nox.Session) -> None:
+    """Try the move to the release of Triton named in posargs, in a copy of the tree, and say what breaks and where."""
+    shared(session)("ci/bump.py", *session.posargs)
+
+
 @compiling_session(name="tlx-published")
 def tlx_published(session: nox.Session) -> None:
     """Download published TLX wheels, compile their Hopper kernels unchanged with our package, and print a table."""
