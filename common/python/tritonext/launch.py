@@ -2,6 +2,8 @@
 
 An option is a keyword that kernels are launched with, ``kernel[grid](…, name=value)``, and that configurations for
 autotuning carry, ``triton.Config({…}, name=value)``. It may change the grid, and what is active for that launch.
+
+Passes may give a kernel scratch memory that it did not have; :func:`provide_scratch` has launches allocate it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from ._triton import observing
     from ._triton.launching import Handle
 
-__all__ = ["add_option", "listen", "observe", "provide_profile_memory"]
+__all__ = ["add_option", "listen", "observe", "provide_profile_memory", "provide_scratch"]
 
 
 def add_option(
@@ -86,3 +88,13 @@ def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], 
     from ._triton import observing
 
     return observing.provide_profile_memory(allocate)
+
+
+def provide_scratch() -> None:
+    """Let launches allocate scratch memory with torch where no allocator is set and Triton would fail.
+
+    A script with plain kernels has no reason to call ``triton.set_allocator``. One that is set is what is used.
+    """
+    from ._triton import launching
+
+    launching.provide_scratch()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import inspect
+import sys
 import types
 
 import pytest
 import triton
 import triton.language as tl
-from triton.runtime import autotuner, jit
+from triton.runtime import _allocation, autotuner, driver, jit
 
 from tritonext import launch
 from tritonext._triton import launching
 from tritonext.errors import InternalError, PipelineError
+
+# What stands in for it, where an extension is loaded already, wraps it.
+_STOCK_ALLOCATE = inspect.unwrap(_allocation.NullAllocator.__call__)
 
 
 @pytest.fixture(autouse=True)
@@ -173,3 +179,19 @@ def test_another_launcher_is_refused(monkeypatch):
     monkeypatch.setattr(launching, "jit", types.SimpleNamespace(JITFunction=other))
     with pytest.raises(InternalError, match=r"launch options need[\s\S]*grid, warmup"):
         launch.add_option("halves", halves, int)
+
+
+def test_scratch_comes_from_torch_where_no_allocator_is_set(monkeypatch):
+    monkeypatch.setattr(_allocation.NullAllocator, "__call__", _STOCK_ALLOCATE)
+    torch = types.SimpleNamespace(int8="int8", empty=lambda *size, dtype, device: (*size, dtype, device))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(driver, "_active", types.SimpleNamespace(get_active_torch_device=lambda: "cuda:0"))
+    allocator = _allocation._allocator.get()
+    with pytest.raises(RuntimeError, match="no allocator was set"):
+        allocator(256, 128, None)
+    launch.provide_scratch()
+    launch.provide_scratch()
+    assert allocator(256, 128, None) == (256, "int8", "cuda:0")
+    own = contextvars.copy_context()
+    own.run(triton.set_allocator, lambda size, alignment, stream: "own")
+    assert own.run(lambda: _allocation._allocator.get()(256, 128, None)) == "own"

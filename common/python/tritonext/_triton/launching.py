@@ -3,6 +3,8 @@
 Triton refuses a keyword it does not know in both places. While at least one option is added, ``JITFunction.run`` and
 ``Config.__init__`` are functions that take it out, and pass everything else on untouched; with none left the original
 functions are back in place.
+
+A kernel to which a pass gave scratch memory needs an allocator, which scripts set only if their own kernels have some.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ import threading
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
-from triton.runtime import autotuner, jit
+from triton.runtime import _allocation, autotuner, driver, jit
 
 from tritonext.errors import InternalError, PipelineError
 
-__all__ = ["Handle", "add_option", "applied"]
+__all__ = ["Handle", "add_option", "applied", "provide_scratch"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
@@ -85,6 +87,24 @@ def applied(given: Mapping[str, Any], arguments: Container[str] = ()) -> Iterato
             _, scope = option.apply(given[option.name], lambda _: (1,), rest)
             scopes.enter_context(scope or contextlib.nullcontext())
         yield rest
+
+
+def provide_scratch() -> None:
+    """Stand in for a missing allocator; see :func:`tritonext.launch.provide_scratch`."""
+    with _lock:
+        original = _allocation.NullAllocator.__call__
+        if getattr(original, "stands_in", False):
+            return
+
+        @functools.wraps(original)
+        def allocate(self: Any, size: int, alignment: int, stream: int | None) -> Any:
+            import torch
+
+            # Its allocator aligns to 512 bytes, and gives memory back in the order of the stream that launches use.
+            return torch.empty(size, dtype=torch.int8, device=driver.active.get_active_torch_device())
+
+        allocate.stands_in = True
+        _allocation.NullAllocator.__call__ = allocate
 
 
 def _places() -> tuple[tuple[type, str, Callable[[Callable], Callable]], ...]:

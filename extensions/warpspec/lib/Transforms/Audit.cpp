@@ -20,6 +20,8 @@ namespace ttng = mlir::triton::nvidia_gpu;
 namespace tritonext::warpspec {
 namespace {
 
+constexpr int64_t threadsPerWarp = 32;
+
 /// One element of an array in shared memory: a barrier or a tile.
 using Place = std::pair<Value, int64_t>;
 
@@ -38,7 +40,20 @@ struct Datum {
   std::optional<size_t> sum, difference;
 };
 
-enum class EventKind { Wait, Arrive, Expect, Copy, Product, EndProducts, Read, Write, Use };
+enum class EventKind {
+  Wait,
+  Arrive,
+  Expect,
+  Copy,
+  ThreadCopy,
+  ArriveBehindCopies,
+  Fence,
+  Product,
+  EndProducts,
+  Read,
+  Write,
+  Use
+};
 
 /// What a task does that matters for the order of tasks.
 struct Event {
@@ -242,6 +257,16 @@ private:
             placeOf(&op, copy.getBarrier()));
       return;
     }
+    if (auto copy = dyn_cast<ttg::AsyncCopyGlobalToLocalOp>(op))
+      return add(EventKind::ThreadCopy, &op, placeOf(&op, copy.getResult()), 0);
+    if (auto arrive = dyn_cast<ttng::AsyncCopyMbarrierArriveOp>(op)) {
+      if (!arrive.getNoIncrement())
+        return find(&op, "copies of threads change how often a barrier is arrived at");
+      return add(EventKind::ArriveBehindCopies, &op, placeOf(&op, arrive.getBarrier()),
+                 threadsPerWarp * ttg::lookupNumWarps(&op));
+    }
+    if (isa<ttng::FenceAsyncSharedOp>(op))
+      return add(EventKind::Fence, &op, {}, 0);
     if (auto dot = dyn_cast<ttng::WarpGroupDotOp>(op))
       return run(dot);
     if (auto wait = dyn_cast<ttng::WarpGroupDotWaitOp>(op)) {
@@ -520,6 +545,8 @@ private:
 
 struct Barrier {
   int64_t count = 0, missing = 0, phases = 0;
+  /// Arrivals that come with copies of threads.
+  int64_t late = 0;
   /// Bytes expected less those that came in the phase.
   int64_t bytes = 0;
   /// Tasks that have arrived in this phase, and did in the one before.
@@ -530,6 +557,9 @@ struct Barrier {
 
 struct Tile {
   bool isCopied = false, isFull = false;
+  /// Whether threads have copied it, and the tasks whose products may read it then.
+  bool isByThreads = false;
+  llvm::SmallSetVector<unsigned, 2> fenced;
   /// Numbers of products that read it and may go on, by task.
   SmallVector<std::pair<unsigned, int64_t>> readers;
 };
@@ -540,7 +570,7 @@ class Machine {
 public:
   Machine(ArrayRef<std::vector<Event>> tasks, const llvm::MapVector<Place, int64_t> &counts)
       : tasks(tasks), next(tasks.size()), ended(tasks.size()), started(tasks.size()),
-        waits(tasks.size()), expected(tasks.size()), waitedFor(tasks.size()) {
+        loose(tasks.size()), waits(tasks.size()), expected(tasks.size()), waitedFor(tasks.size()) {
     for (auto &[place, count] : counts)
       barriers[place].count = barriers[place].missing = count;
   }
@@ -565,6 +595,9 @@ public:
     for (auto &[place, barrier] : barriers)
       if (!barrier.copies.empty())
         find(barrier.copies.front()->op, "nothing waits for a copy");
+    for (ArrayRef<const Event *> copies : loose)
+      if (!copies.empty())
+        find(copies.front()->op, "nothing waits for a copy");
     for (auto &[place, tile] : tiles)
       if (tile.isFull)
         find(place.first.getDefiningOp(), "a tile is copied and not read");
@@ -599,21 +632,24 @@ private:
   void arrive(unsigned task, const Event &event, int64_t count) {
     Barrier &barrier = barrierOf(event, event.place);
     barrier.arrived.insert(task);
-    if (count > barrier.missing)
+    if (count > barrier.missing - barrier.late)
       return find(event.op, "more arrive at a barrier than a phase takes");
     barrier.missing -= count;
   }
 
   /// Lets the copies come that a barrier waits for.
   void land(Barrier &barrier, const Event &event) {
-    if (barrier.copies.empty() || barrier.missing)
+    if (barrier.copies.empty() || barrier.missing != barrier.late)
       return;
+    barrier.missing = barrier.late = 0;
     SmallVector<const Event *> copies = std::move(barrier.copies);
     barrier.copies.clear();
     for (const Event *copy : copies) {
       Tile &tile = tiles[copy->place];
       tile.isCopied = false;
       tile.isFull = true;
+      tile.isByThreads = copy->kind == EventKind::ThreadCopy;
+      tile.fenced.clear();
       barrier.bytes -= copy->amount;
     }
     if (barrier.bytes < 0)
@@ -636,6 +672,19 @@ private:
       break;
     case EventKind::Copy:
       copy(task, event);
+      barrierOf(event, event.signal).copies.push_back(&event);
+      break;
+    case EventKind::ThreadCopy:
+      copy(task, event);
+      loose[task].push_back(&event);
+      break;
+    case EventKind::ArriveBehindCopies:
+      arriveBehindCopies(task, event);
+      break;
+    case EventKind::Fence:
+      for (auto &[place, tile] : tiles)
+        if (!tile.isCopied)
+          tile.fenced.insert(task);
       break;
     case EventKind::Product:
       started[task] = event.amount;
@@ -701,7 +750,19 @@ private:
           find(event.op, "a tile is filled again that a task has given back and not read");
     fill(event);
     tile.isCopied = true;
-    barrierOf(event, event.signal).copies.push_back(&event);
+  }
+
+  /// Lets a barrier count the threads of a task when all copies that they have started are there.
+  void arriveBehindCopies(unsigned task, const Event &event) {
+    Barrier &barrier = barrierOf(event, event.place);
+    barrier.arrived.insert(task);
+    if (event.amount > barrier.missing - barrier.late)
+      return find(event.op, "more arrive at a barrier than a phase takes");
+    if (loose[task].empty())
+      return find(event.op, "a barrier counts copies of threads, and there are none");
+    barrier.late += event.amount;
+    barrier.copies.append(loose[task]);
+    loose[task].clear();
   }
 
   void read(unsigned task, const Event &event) {
@@ -711,6 +772,8 @@ private:
     Tile &tile = known->second;
     if (tile.isCopied)
       find(event.op, "a tile is read before its copy is there");
+    else if (tile.isByThreads && isa<ttng::WarpGroupDotOp>(event.op) && !tile.fenced.contains(task))
+      find(event.op, "a product reads what threads have copied, without a fence");
     // Products of one iteration may share a tile.
     if (!tile.isFull && tile.readers.empty())
       find(event.op, "a tile is read that was not filled");
@@ -721,6 +784,8 @@ private:
   ArrayRef<std::vector<Event>> tasks;
   SmallVector<size_t> next;
   SmallVector<int64_t> ended, started;
+  /// Copies of the threads of a task that no barrier counts yet.
+  SmallVector<SmallVector<const Event *>> loose;
   /// The number of phases that the next wait of each task at each barrier is for, and the barrier
   /// that each waited at last.
   SmallVector<llvm::MapVector<Place, int64_t>> waits;

@@ -129,6 +129,9 @@ private:
     rewriter.setInsertionPoint(plan.loads.front().load);
     Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
     ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
+    // PTX ISA, async proxy: products read shared memory in another way than threads write it.
+    if (plan.producerWarps() != 1)
+      ttng::FenceAsyncSharedOp::create(rewriter, loc, /*bCluster=*/false);
     for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
       Operation *place = load.buffer ? load.buffer.getOperation() : load.inRegisters;
       rewriter.setInsertionPoint(place);

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "triton/Analysis/Allocation.h"
+#include "triton/Analysis/AxisInfo.h"
 #include "triton/Dialect/TritonNvidiaGPU/Transforms/TMAUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -35,6 +36,8 @@ constexpr int64_t leastSpare = 48, leastSpareOfInstruction = 32;
 constexpr int64_t mostBytesAhead = 32;
 // 128 registers of each thread of a warp group.
 constexpr int64_t mostSumsOfGroup = 128 * threadsPerWarp * warpsPerGroup;
+constexpr unsigned leastCopyBits = 32;
+constexpr llvm::StringLiteral needsTensor = "the producer needs a tensor for its addresses";
 constexpr llvm::StringLiteral numStages = "tt.num_stages";
 
 int64_t bytesOf(ShapedType type) {
@@ -287,7 +290,7 @@ private:
 
   bool findLoads() {
     for (Operation &op : plan.loop.getBody()->without_terminator())
-      if (auto load = dyn_cast<tt::DescriptorLoadOp>(op); load && !addLoad(load))
+      if (isa<tt::DescriptorLoadOp, tt::LoadOp>(op) && !addLoad(&op))
         return false;
     for (ttng::WarpGroupDotOp dot : plan.dots)
       for (Value operand : {Value(dot.getA()), Value(dot.getB())})
@@ -295,11 +298,23 @@ private:
           return false;
     if (plan.loads.empty())
       return decline(plan.loop, "the loop loads no operand");
+    planProducerRegisters();
     return true;
   }
 
+  /// Chooses the registers of a producer that copies through pointers. Each has two; bounds, masks
+  /// and what moves pointers on have others.
+  void planProducerRegisters() {
+    int64_t pointers = 0;
+    for (RingLoad &ring : plan.loads)
+      if (ring.isByThreads())
+        pointers += ring.tile().getNumElements() / (ring.width * threadsPerWarp * warpsPerGroup);
+    if (pointers != 0)
+      plan.producerRegisters = llvm::alignTo(leastSpare + 2 * pointers, 8);
+  }
+
   /// Lets the producer start a load.
-  bool addLoad(tt::DescriptorLoadOp load) {
+  bool addLoad(Operation *load) {
     ttg::LocalAllocOp buffer;
     Operation *inRegisters = load;
     if (load->hasOneUse()) {
@@ -308,10 +323,16 @@ private:
       if (isa<ttg::ConvertLayoutOp>(user))
         inRegisters = user;
     }
+    auto pointers = dyn_cast<tt::LoadOp>(load);
+    // What else pointers address is loaded by the consumers.
+    if (pointers && (!buffer || !feedsDots(buffer)))
+      return true;
     RingLoad ring{load, buffer, buffer ? nullptr : inRegisters};
     if (buffer && buffer->getBlock() != load->getBlock())
       return decline(load, "a tile is put into shared memory under a condition");
-    if (!isTileOf(ring.tile(), load.getDesc().getType()))
+    if (pointers && !checkPointers(pointers, buffer, ring.width))
+      return false;
+    if (!pointers && !isTileOf(ring.tile(), cast<tt::DescriptorLoadOp>(load).getDesc().getType()))
       return decline(load, "a tile is wanted in another shape or layout than its descriptor's");
     if (buffer && !feedsDots(buffer))
       return decline(buffer, "a tile is used for more than products");
@@ -333,15 +354,54 @@ private:
     if (!alloc || !alloc.getSrc())
       return decline(dot, "an operand of the product is not a tile of its own");
     Operation *source = alloc.getSrc().getDefiningOp();
-    if (source && isa<tt::LoadOp>(source))
+    auto isRing = [&](const RingLoad &ring) { return ring.load == source; };
+    if (source && isa<tt::LoadOp>(source) && llvm::none_of(plan.loads, isRing))
       return decline(source, "an operand is loaded through pointers");
     if (plan.loop.isDefinedOutsideOfLoop(alloc.getSrc()))
       return decline(alloc,
                      "an operand is loaded outside of the loop, and put into shared memory in it");
     if (alloc->getBlock() != plan.loop.getBody() || !feedsDots(alloc))
       return decline(alloc, "an operand that the loop computes is used for more than products");
-    plan.computesOperand |= !isa_and_nonnull<tt::DescriptorLoadOp>(source);
+    plan.computesOperand |= !isa_and_nonnull<tt::DescriptorLoadOp, tt::LoadOp>(source);
     return true;
+  }
+
+  /// Whether threads can copy a tile through pointers, and how much each at once.
+  bool checkPointers(tt::LoadOp load, ttg::LocalAllocOp buffer, unsigned &width) {
+    if (!options.pointers)
+      return decline(load,
+                     "an operand is loaded through pointers, which the stock schedule does as "
+                     "fast in a kernel without a loop over tiles");
+    if (load.getCachePolicyAttr() || load.getIsVolatile())
+      return decline(load, "an operand is loaded with a cache policy, or is volatile");
+    if (Value other = load.getOther(); other && !isZero(other))
+      return decline(load, "what is loaded in place of masked elements is not zero");
+    auto type = cast<RankedTensorType>(load.getType());
+    auto layout = dyn_cast<ttg::BlockedEncodingAttr>(type.getEncoding());
+    auto shared = dyn_cast<ttg::NVMMASharedEncodingAttr>(buffer.getType().getEncoding());
+    bool isInOrder = layout && shared && type.getRank() == 2 &&
+                     layout.getOrder()[0] == (shared.getTransposed() ? 0u : 1u);
+    if (!isInOrder)
+      return decline(load, "a tile is wanted in another order than it is loaded");
+    tt::ModuleAxisInfoAnalysis axes(load->getParentOfType<ModuleOp>());
+    width = axes.getContiguity(load.getPtr());
+    if (load.getMask())
+      width = std::min(width, axes.getMaskAlignment(load.getMask()));
+    // PTX ISA, cp.async: 4, 8 or 16 bytes.
+    if (width * type.getElementTypeBitWidth() < leastCopyBits)
+      return decline(load, "a thread would copy " +
+                               Twine(width * type.getElementTypeBitWidth() / 8) +
+                               " bytes at once, and asynchronous copies have 4 and more");
+    return true;
+  }
+
+  static bool isZero(Value value) {
+    DenseElementsAttr dense;
+    if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
+      return false;
+    if (isa<FloatType>(dense.getElementType()))
+      return dense.getSplatValue<APFloat>().isPosZero();
+    return isa<IntegerType>(dense.getElementType()) && dense.getSplatValue<APInt>().isZero();
   }
 
   /// Whether nothing but the products of the loop reads a buffer.
@@ -380,10 +440,12 @@ private:
     Operation *owner = value.getDefiningOp();
     if (!owner)
       owner = value.getParentBlock()->getParentOp();
-    if (!first->isAncestor(owner) || !plan.needed.insert(value).second)
+    if (!first->isAncestor(owner))
+      return isScalar(value.getType()) || rebuild(value);
+    if (!plan.needed.insert(value).second)
       return true;
-    if (!isScalar(value.getType()))
-      return decline(owner, "the producer needs a tensor for its addresses");
+    if (!isScalar(value.getType()) && !canHave(value.getType()))
+      return decline(owner, needsTensor);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto loop = dyn_cast<scf::ForOp>(owner);
       if (!loop || !isOnPath(loop))
@@ -416,23 +478,23 @@ private:
       op = op->getParentOp();
     if (!plan.repeated.insert(op))
       return true;
-    bool isPossible = true;
     Operation *effect = nullptr;
     op->walk([&](Operation *inner) {
       auto table = dyn_cast<tt::LoadOp>(inner);
-      if (table && isScalar(table.getType()) && !table.getIsVolatile())
+      if (table && !table.getIsVolatile())
         tables.push_back(table);
       else if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(inner))
         effect = inner;
     });
     if (effect)
       return decline(effect, "an address depends on " + quote(effect));
+    bool isOfScalars = true;
     op->walk([&](Operation *inner) {
-      for (Type type : inner->getResultTypes())
-        isPossible &= isScalar(type);
+      isOfScalars &= llvm::all_of(inner->getOperandTypes(), isScalar) &&
+                     llvm::all_of(inner->getResultTypes(), isScalar);
     });
-    if (!isPossible)
-      return decline(op, "the producer needs a tensor for its addresses");
+    if (!isOfScalars && !canRepeat(op))
+      return decline(op, needsTensor);
     WalkResult walked = op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
         Operation *owner = operand.getDefiningOp();
@@ -446,10 +508,53 @@ private:
     return !walked.wasInterrupted();
   }
 
+  /// Whether the producer can repeat an op on tensors: it gives the same values with other warps.
+  bool canRepeat(Operation *op) const {
+    if (!llvm::all_of(op->getResultTypes(), [&](Type type) { return canHave(type); }))
+      return false;
+    if (DenseElementsAttr dense; matchPattern(op, m_Constant(&dense)))
+      return dense.isSplat();
+    return op->hasTrait<OpTrait::Elementwise>() ||
+           isa<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::MakeRangeOp, tt::AddPtrOp,
+               ttg::ConvertLayoutOp, tt::LoadOp>(op);
+  }
+
+  /// Whether the producer copies by threads, and has a layout for a tensor.
+  bool canHave(Type type) const {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || plan.producerWarps() == 1)
+      return false;
+    Attribute layout = tensor.getEncoding();
+    while (auto slice = dyn_cast<ttg::SliceEncodingAttr>(layout))
+      layout = slice.getParent();
+    return isa<ttg::BlockedEncodingAttr>(layout);
+  }
+
+  /// Lets the producer compute a tensor from outside of the path again.
+  bool rebuild(Value value) {
+    Operation *op = value.getDefiningOp();
+    bool isPossible = op && op->getBlock() == plan.path.front()->getBlock() && canRepeat(op);
+    if (!isPossible)
+      return decline(op ? op : plan.loop, needsTensor);
+    if (auto load = dyn_cast<tt::LoadOp>(op)) {
+      if (load.getIsVolatile())
+        return decline(op, "an address depends on " + quote(op));
+      tables.push_back(load);
+    } else if (!isMemoryEffectFree(op)) {
+      return decline(op, "an address depends on " + quote(op));
+    }
+    for (Value operand : op->getOperands())
+      if (!isScalar(operand.getType()) && !plan.rebuilt.contains(operand.getDefiningOp()) &&
+          !rebuild(operand))
+        return false;
+    plan.rebuilt.insert(op);
+    return true;
+  }
+
   bool checkMemory() {
     SmallVector<OpOperand *> addresses;
     for (RingLoad &ring : plan.loads)
-      addresses.push_back(&ring.load.getDescMutable());
+      addresses.push_back(&ring.load->getOpOperand(0));
     for (tt::LoadOp table : tables)
       addresses.push_back(&table.getPtrMutable());
     Operation *writer = findWriter(plan.loop->getParentOfType<tt::FuncOp>(), addresses);
@@ -465,7 +570,8 @@ private:
     auto kernel = plan.loop->getParentOfType<tt::FuncOp>();
     for (Operation &op : plan.loop.getBody()->without_terminator()) {
       auto load = dyn_cast<tt::LoadOp>(op);
-      if (!load || load->use_empty())
+      auto isRing = [&](const RingLoad &ring) { return ring.load == &op; };
+      if (!load || load->use_empty() || llvm::any_of(plan.loads, isRing))
         continue;
       auto type = dyn_cast<RankedTensorType>(load.getType());
       int64_t bytes = type ? bytesOf(type) / (threadsPerWarp * plan.consumerWarps) : 0;
@@ -610,10 +716,28 @@ private:
 
 } // namespace
 
+unsigned Plan::producerWarps() const {
+  return llvm::any_of(loads, [](const RingLoad &ring) { return ring.isByThreads(); })
+             ? warpsPerGroup
+             : 1;
+}
+
+unsigned Plan::fullArrivals() const {
+  unsigned threads = producerWarps() == 1 ? 0 : producerWarps() * threadsPerWarp;
+  return threads + (bulkBytes() != 0 ? 1 : 0);
+}
+
+int64_t Plan::bulkBytes() const {
+  int64_t bytes = 0;
+  for (const RingLoad &ring : loads)
+    bytes += ring.isByThreads() ? 0 : ring.bytes();
+  return bytes;
+}
+
 ttg::MemDescType RingLoad::tile() const {
   if (buffer)
     return ttg::LocalAllocOp(buffer).getType();
-  tt::DescriptorLoadOp source = load;
+  auto source = cast<tt::DescriptorLoadOp>(load);
   auto type = cast<RankedTensorType>(source.getType());
   return ttg::MemDescType::get(type.getShape(), type.getElementType(),
                                ttng::getEncodingFromDescriptor(source, type, source.getDesc()),
@@ -655,7 +779,8 @@ std::string Plan::describe() const {
   if (!isAwaited)
     inFlight = llvm::utostr(dots.size()) + (dots.size() == 1 ? " product" : " products") +
                " in flight" + (computesOperand ? " while an operand is computed" : "");
-  return ("one producer warp, " + Twine(consumerWarps) + " consumer warps" + sharing +
+  std::string producer = producerWarps() == 1 ? "one producer warp" : "four producer warps";
+  return (Twine(producer) + ", " + Twine(consumerWarps) + " consumer warps" + sharing +
           ", a ring of " + Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " +
           inFlight + (isPersistent() ? ", loads go on behind the loop" : ""))
       .str();

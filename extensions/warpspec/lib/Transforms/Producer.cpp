@@ -1,7 +1,7 @@
 //===- Producer.cpp - The task that fills the ring ------------------------===//
 //
 // The task is not a copy of the kernel from which things are removed, but built from what the
-// addresses need: no tensor is ever in it, whose layout would be for another number of warps.
+// addresses need. Tensors of pointers get layouts for the number of warps that it has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 namespace ttg = mlir::triton::gpu;
@@ -29,6 +30,8 @@ public:
     auto zero = [&] {
       return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)).getResult();
     };
+    for (Operation *op : plan.rebuilt)
+      clone(*op);
     Value slot = zero();
     build(plan.path.front(), {slot, zero()});
     ttg::WarpReturnOp::create(builder, loc);
@@ -66,7 +69,34 @@ private:
         if (isOutside(operand))
           capture(operand);
     });
-    builder.clone(op, mapping);
+    Operation *copy = builder.clone(op, mapping);
+    for (OpResult result : copy->getResults())
+      result.setType(relayout(result.getType()));
+    DenseElementsAttr dense;
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy);
+        constant && matchPattern(copy, m_Constant(&dense)))
+      constant.setValueAttr(dense.resizeSplat(cast<ShapedType>(copy->getResult(0).getType())));
+  }
+
+  /// Returns a type with a layout for the warps of the task.
+  Type relayout(Type type) const {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return type;
+    return tensor.cloneWithEncoding(relayout(tensor.getEncoding()));
+  }
+  Attribute relayout(Attribute layout) const {
+    if (auto slice = dyn_cast<ttg::SliceEncodingAttr>(layout))
+      return ttg::SliceEncodingAttr::get(
+          slice.getContext(), slice.getDim(),
+          cast<ttg::DistributedEncodingTrait>(relayout(Attribute(slice.getParent()))));
+    auto blocked = cast<ttg::BlockedEncodingAttr>(layout);
+    SmallVector<unsigned> warps(blocked.getWarpsPerCTA());
+    for (unsigned number = plan.consumerWarps; number > plan.producerWarps(); number /= 2)
+      *llvm::max_element(warps) /= 2;
+    return ttg::BlockedEncodingAttr::get(blocked.getContext(), blocked.getSizePerThread(),
+                                         blocked.getThreadsPerWarp(), warps, blocked.getOrder(),
+                                         blocked.getCGALayout());
   }
 
   /// Builds the ops of a block of the kernel that the task needs, and returns the position behind.
@@ -187,9 +217,14 @@ private:
     ttng::WaitBarrierOp::create(builder, loc, empty, before);
     Value full = viewOf(builder, loc, ring.full, state.slot, /*isMutable=*/true);
     Value always = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-    ttng::BarrierExpectOp::create(builder, loc, full, plan.slotBytes(), always);
+    if (int64_t bytes = plan.bulkBytes())
+      ttng::BarrierExpectOp::create(builder, loc, full, bytes, always);
     for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
-      mlir::triton::DescriptorLoadOp source = load.load;
+      if (load.isByThreads()) {
+        copyByThreads(load, viewOf(builder, load.load->getLoc(), tiles, state.slot, true));
+        continue;
+      }
+      auto source = cast<mlir::triton::DescriptorLoadOp>(load.load);
       SmallVector<Value> coordinates;
       for (Value index : source.getIndices())
         coordinates.push_back(lookup(index));
@@ -198,7 +233,17 @@ private:
                                                 coordinates, full, tile, always,
                                                 /*multicast=*/false, source.getCachePolicyAttr());
     }
+    if (plan.producerWarps() != 1)
+      ttng::AsyncCopyMbarrierArriveOp::create(builder, loc, full, /*noIncrement=*/true);
     return ring.next(builder, loc, state);
+  }
+
+  void copyByThreads(const RingLoad &load, Value tile) {
+    auto source = cast<mlir::triton::LoadOp>(load.load);
+    auto optional = [&](Value value) { return value ? lookup(value) : Value(); };
+    ttg::AsyncCopyGlobalToLocalOp::create(
+        builder, source.getLoc(), lookup(source.getPtr()), tile, optional(source.getMask()),
+        optional(source.getOther()), /*cachePolicy=*/nullptr, /*isVolatile=*/false, load.width);
   }
 
   Plan &plan;

@@ -17,7 +17,7 @@ Value constant(OpBuilder &builder, Location loc, int32_t value) {
 
 } // namespace
 
-Value createBarriers(OpBuilder &builder, Location loc, unsigned number) {
+Value createBarriers(OpBuilder &builder, Location loc, unsigned number, unsigned arrivals) {
   MLIRContext *context = builder.getContext();
   auto layout = ttg::SwizzledSharedEncodingAttr::get(
       context, 1, 1, 1, {0}, ttg::CGAEncodingAttr::get1CTALayout(context, 1));
@@ -28,7 +28,7 @@ Value createBarriers(OpBuilder &builder, Location loc, unsigned number) {
   for (unsigned i = 0; i != number; ++i)
     ttng::InitBarrierOp::create(
         builder, loc, viewOf(builder, loc, barriers, constant(builder, loc, int32_t(i)), true),
-        /*count=*/1);
+        arrivals);
   return barriers;
 }
 
@@ -50,8 +50,8 @@ Ring Ring::create(OpBuilder &builder, Location loc, Plan &plan) {
                                       tile.getMemorySpace(), /*mutableMemory=*/true);
     ring.tiles.push_back(ttg::LocalAllocOp::create(builder, load.load->getLoc(), type));
   }
-  ring.full = createBarriers(builder, loc, plan.slots);
-  ring.empty = createBarriers(builder, loc, plan.slots);
+  ring.full = createBarriers(builder, loc, plan.slots, plan.fullArrivals());
+  ring.empty = createBarriers(builder, loc, plan.slots, /*arrivals=*/1);
   // What made descriptors before may have used the same memory. Otherwise the stock passes that
   // order accesses put these two into the loops, in front of the first access there.
   ttng::FenceAsyncSharedOp::create(builder, loc, /*bCluster=*/false);

@@ -2,6 +2,7 @@
 
 #include "tritonext/Remarks.h"
 #include "tritonext_warpspec/Transforms/Audit.h"
+#include "tritonext_warpspec/Transforms/Describe.h"
 #include "tritonext_warpspec/Transforms/Passes.h"
 #include "tritonext_warpspec/Transforms/Split.h"
 #include "tritonext_warpspec/Transforms/Tasks.h"
@@ -71,8 +72,13 @@ private:
     if (allLoops)
       for (scf::ForOp loop : findProductLoops(kernel))
         wanted.insert(loop);
+    // A kernel that is restored has other ops, in the same order.
+    SmallVector<scf::ForOp> all = findProductLoops(kernel);
+    SmallVector<size_t> numbers;
     for (Operation *op : wanted)
-      if (specializeLoop(cast<scf::ForOp>(op)))
+      numbers.push_back(llvm::find(all, cast<scf::ForOp>(op)) - all.begin());
+    for (size_t number : numbers)
+      if (specializeLoop(findProductLoops(kernel)[number]))
         return;
   }
 
@@ -98,6 +104,11 @@ private:
     auto kernel = loop->getParentOfType<tt::FuncOp>();
     SmallVector<scf::ForOp> loops = findProductLoops(kernel);
     unsigned number = llvm::find(loops, loop) - loops.begin();
+    Original untouched(kernel);
+    bool mayUsePointers =
+        pointers != PointerLoads::Automatic || loop->getParentOfType<scf::ForOp>();
+    if (mayUsePointers && pointers != PointerLoads::Copy)
+      describeLoads(loop);
     Original original(kernel);
     SmallVector<Schedule> wanted = schedulesFor(loop);
     if (schedule != automatic) {
@@ -112,15 +123,19 @@ private:
       options.slots = slots;
       options.stages = numStages;
       options.schedule = choice;
+      options.pointers = mayUsePointers;
       loop = findProductLoops(kernel)[number];
       Verdict verdict = makePlan(loop, options);
       bool isLast = choice == Schedule::Single;
+      // What copies by threads gain beside two tasks of consumers is not measured.
+      if (!isLast && verdict.plan && verdict.plan->producerWarps() != 1)
+        continue;
       if (!verdict.plan) {
         if (!isLast)
           continue;
         emitRemark(RemarkKind::Missed, verdict.at, DEBUG_TYPE,
                    "left to the stock schedule: " + verdict.reason);
-        return false;
+        break;
       }
       std::string description = verdict.plan->describe();
       unsigned registers = verdict.plan->launchRegisters;
@@ -148,6 +163,7 @@ private:
         emitRemark(RemarkKind::Missed, kernel, DEBUG_TYPE,
                    "left to the stock schedule: " + *problem);
     }
+    untouched.putBack(kernel);
     return false;
   }
 };

@@ -601,14 +601,14 @@ private:
     if (!isByRows) {
       ttng::InitBarrierOp first = *kernel.getBody().front().getOps<ttng::InitBarrierOp>().begin();
       OpBuilder early(first);
-      turns = createBarriers(early, loc, groups);
+      turns = createBarriers(early, loc, groups, /*arrivals=*/1);
     }
     ttg::WarpSpecializePartitionsOp before = tasks.getPartitionOp();
     auto after = ttg::WarpSpecializeOp::create(builder, loc, TypeRange(),
                                                ArrayRef<int32_t>{int32_t(warpsPerGroup), 1});
     after->setDiscardableAttrs(tasks->getDiscardableAttrDictionary());
     after.setRequestedRegisters(
-        ArrayRef<int32_t>{plan.consumerRegisters(), Plan::producerRegisters});
+        ArrayRef<int32_t>{plan.consumerRegisters(), plan.producerRegisters});
     builder.createBlock(&after.getPartitionOpHolder());
     partitions =
         ttg::WarpSpecializePartitionsOp::create(builder, loc, before.getExplicitCaptures(), groups);

@@ -18,9 +18,9 @@ ttg::WarpSpecializeOp specialize(Plan &plan) {
     return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)).getResult();
   };
   RingState start = {zero(), zero()};
-  auto tasks =
-      ttg::WarpSpecializeOp::create(builder, loc, first->getResultTypes(), ArrayRef<int32_t>{1});
-  tasks.setRequestedRegisters(ArrayRef<int32_t>{Plan::producerRegisters});
+  auto tasks = ttg::WarpSpecializeOp::create(builder, loc, first->getResultTypes(),
+                                             ArrayRef<int32_t>{int32_t(plan.producerWarps())});
+  tasks.setRequestedRegisters(ArrayRef<int32_t>{plan.producerRegisters});
 
   OpBuilder nested(first->getContext());
   nested.createBlock(&tasks.getPartitionOpHolder());

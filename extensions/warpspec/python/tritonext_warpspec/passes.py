@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import tritonext
+from tritonext import launch
 from tritonext.errors import OptionError
 from tritonext.pipeline import KernelOption, Pipeline, disable_pass, from_manifest
 
@@ -14,9 +15,10 @@ __all__ = ["pipeline"]
 _HOPPER = ("cuda:90",)
 _MOST_SLOTS = 8
 _SCHEDULES = ("auto", "single", "cooperative", "pingpong")
+_POINTERS = ("auto", "describe", "copy")
 
 
-def pipeline(loops: Any = "annotated", slots: Any = 0, schedule: Any = "auto") -> Pipeline:
+def pipeline(loops: Any = "annotated", slots: Any = 0, schedule: Any = "auto", pointers: Any = "auto") -> Pipeline:
     """Return the passes of the manifest at their anchors, without the stock pass that they stand in for.
 
     Args:
@@ -26,6 +28,8 @@ def pipeline(loops: Any = "annotated", slots: Any = 0, schedule: Any = "auto") -
         schedule: How warp groups share the products: ``single`` for one task, ``cooperative`` for halves of the rows
             of each tile, ``pingpong`` for tiles in turns, ``auto`` for what suits. Where a schedule is not possible,
             there is one task.
+        pointers: How operands are loaded that pointers address: ``describe`` by descriptors where possible, ``copy`` by
+            asynchronous copies of threads; ``auto`` as is faster, or not at all where the stock schedule is.
 
     Raises:
         OptionError: An argument has no such value.
@@ -43,11 +47,20 @@ def pipeline(loops: Any = "annotated", slots: Any = 0, schedule: Any = "auto") -
         raise OptionError(
             "there is no such schedule", expected=f"schedule={', '.join(_SCHEDULES)}", found=repr(schedule)
         )
+    if pointers not in _POINTERS:
+        raise OptionError(
+            "there is no such way to load through pointers",
+            expected=f"pointers={', '.join(_POINTERS)}",
+            found=repr(pointers),
+        )
+    # Descriptors that stand in for pointers lie there.
+    launch.provide_scratch()
     options = {
         "all-loops": loops == "all",
         "slots": int(text),
         "num-stages": KernelOption("num_stages"),
         "schedule": str(schedule),
+        "pointers": str(pointers),
     }
     declared = from_manifest(tritonext.extension("warpspec").manifest, {"warpspec_specialize_loops": options})
     # It fails on pointers, descriptors of the host, atomics and loops one after another.

@@ -24,7 +24,7 @@ from .case import (
 )
 from .formats import rounded
 
-__all__ = ["CASES", "gemm", "gemm_persistent", "gemm_scaled", "gemm_walking", "swiglu"]
+__all__ = ["CASES", "gemm", "gemm_clamped", "gemm_persistent", "gemm_scaled", "gemm_walking", "swiglu"]
 
 
 @triton.jit
@@ -190,6 +190,38 @@ def gemm_walking(
         a_at += BK
         b_at += BK * N
     stored(c, acc, row, column, M, N, BM, BN, "pointer")
+
+
+@triton.jit
+def gemm_clamped(
+    a,
+    b,
+    c,
+    M,
+    N,
+    K,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    FLATTEN: tl.constexpr = False,
+    WS: tl.constexpr = True,
+    GROUP: tl.constexpr = 8,
+):
+    """C = A @ B by programs that each compute many tiles, as tutorials write it: rows behind the edge are row 0."""
+    for tile in tl.range(
+        tl.program_id(0), tl.cdiv(M, BM) * tl.cdiv(N, BN), tl.num_programs(0), flatten=FLATTEN, warp_specialize=WS
+    ):
+        row, column = tile_of(tile, M, N, BM, BN, GROUP)
+        rm, rn = row + tl.arange(0, BM), column + tl.arange(0, BN)
+        rm = tl.max_contiguous(tl.multiple_of(tl.where(rm < M, rm, 0), BM), BM)
+        rn = tl.max_contiguous(tl.multiple_of(tl.where(rn < N, rn, 0), BN), BN)
+        acc = tl.zeros((BM, BN), tl.float32)
+        for step in range(tl.cdiv(K, BK)):
+            rk = step * BK + tl.arange(0, BK)
+            left = tl.load(a + rm[:, None] * K + rk[None, :], mask=rk[None, :] < K, other=0)
+            right = tl.load(b + rk[:, None] * N + rn[None, :], mask=rk[:, None] < K, other=0)
+            acc = tl.dot(left, right, acc)
+        stored(c, acc, row, column, M, N, BM, BN, "pointer")
 
 
 @triton.jit
@@ -368,6 +400,7 @@ def _gemm(name: str, row: str, operand: str = "fp16", second: str | None = None,
     split = more.pop("split", 1)
     epilogue, block = constants.get("EPILOGUE", ""), (constants["BM"], constants["BN"], constants["BK"])
     bm, bn, bk = block
+    is_persistent = fn in (gemm_persistent, gemm_clamped)
 
     def make(random: np.random.Generator, shape: Shape) -> Arguments:
         m, n, k = shape["M"], shape["N"], shape["K"]
@@ -417,9 +450,9 @@ def _gemm(name: str, row: str, operand: str = "fp16", second: str | None = None,
 
     def grid(arguments: Arguments, constants: Mapping[str, Any], processors: int) -> tuple[int, ...]:
         count = _tiles(arguments, constants, processors)[0]
-        return (min(processors, count),) if fn is gemm_persistent else (count, split)
+        return (min(processors, count),) if is_persistent else (count, split)
 
-    if fn is gemm_walking:
+    if fn in (gemm_walking, gemm_clamped):
         full = make
 
         def make(random: np.random.Generator, shape: Shape) -> Arguments:
@@ -429,7 +462,7 @@ def _gemm(name: str, row: str, operand: str = "fp16", second: str | None = None,
     # Odd sizes are multiples of 16 bytes where descriptors need that.
     odd = {"M": 3 * bm // 2 + 5, "N": 3 * bn // 2 + 16, "K": 5 * bk // 2 + 16}
     shapes = [default, odd, {"M": 40, "N": 48, "K": 2 * bk}, {"M": bm, "N": bn, "K": bk}]
-    if fn is gemm_persistent:
+    if is_persistent:
         # More tiles than the processors of any GPU, of which some have less work than others.
         shapes.append({"M": 13 * bm - 3, "N": 13 * bn, "K": 3 * bk})
     if constants.get("A") != "host":
@@ -562,5 +595,6 @@ CASES = (
     _persistent("persistent_inner", "persistent, inner loop", OUTER=False, INNER=True),
     _persistent("persistent_both", "persistent, both loops", INNER=True),
     _persistent("persistent_bias_gelu", "persistent, outer loop", "bf16", EPILOGUE="bias_gelu"),
-    _persistent("persistent_mixed", "persistent, A by pointers", A="pointer", expected=POINTERS),
+    _persistent("persistent_mixed", "persistent, A by pointers", A="pointer"),
+    _gemm("persistent_clamped", "persistent, pointers", "bf16", fn=gemm_clamped, **_WIDE, options={"num_warps": 8}),
 )

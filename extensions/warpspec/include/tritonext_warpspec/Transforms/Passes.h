@@ -10,6 +10,9 @@
 
 namespace tritonext::warpspec {
 
+/// How operands are loaded that pointers address.
+enum class PointerLoads { Automatic, Describe, Copy };
+
 #define GEN_PASS_DECL
 #include "tritonext_warpspec/Transforms/Passes.h.inc"
 

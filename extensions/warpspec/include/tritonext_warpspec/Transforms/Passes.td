@@ -15,6 +15,11 @@ def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
     the addresses and fills the slots, as far ahead as there are slots; loops
     around the products run in both tasks, so loads go on during an epilogue.
 
+    In a loop over tiles, operands may come from `tt.load` as well. Blocks of a
+    matrix, by their addresses and masks, are loaded through descriptors that
+    the kernel makes; otherwise the task has four warps, which copy by
+    `ttg.async_copy_global_to_local`.
+
     Every changed kernel is audited before it replaces the original: the tasks
     run on numbers, with late copies and products, for several lengths of each
     loop. A loop that is not specialized keeps the stock schedule, as if it had
@@ -39,6 +44,12 @@ def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
            "least slots of the ring of a loop that does not say `tt.num_stages`">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"auto\"",
            "auto, single, cooperative or pingpong: how warp groups share the products">,
+    Option<"pointers", "pointers", "PointerLoads", /*default=*/"PointerLoads::Automatic",
+           "how operands are loaded that pointers address",
+           [{llvm::cl::values(
+               clEnumValN(PointerLoads::Automatic, "auto", "as is faster, or not at all"),
+               clEnumValN(PointerLoads::Describe, "describe", "by descriptors where possible"),
+               clEnumValN(PointerLoads::Copy, "copy", "by asynchronous copies of threads"))}]>,
   ];
 }
 

@@ -19,15 +19,19 @@ namespace tritonext::warpspec {
 
 /// A load that the producer starts.
 struct RingLoad {
-  mlir::triton::DescriptorLoadOp load;
+  /// By a descriptor or through pointers.
+  mlir::Operation *load;
   /// The buffer it is put into for the products; none if the consumers need it in registers.
   mlir::triton::gpu::LocalAllocOp buffer;
   /// The op that gives it in the layout that is wanted in registers.
   mlir::Operation *inRegisters = nullptr;
+  /// Elements that a thread copies at once through pointers; 0 for a descriptor.
+  unsigned width = 0;
 
   /// Returns the type of the tile in shared memory.
   mlir::triton::gpu::MemDescType tile() const;
   int64_t bytes() const;
+  bool isByThreads() const { return width != 0; }
 };
 
 /// How the consumers share the work.
@@ -67,6 +71,9 @@ struct Plan {
   llvm::SetVector<mlir::Operation *> repeated;
   /// Values inside the path that the producer needs, the carried ones of its loops included.
   llvm::DenseSet<mlir::Value> needed;
+  /// Ops outside of the path that the producer repeats, since a task cannot take tensors over, in
+  /// an order in which they can run.
+  llvm::SetVector<mlir::Operation *> rebuilt;
 
   Schedule schedule = Schedule::Single;
   unsigned slots = 0;
@@ -74,13 +81,19 @@ struct Plan {
   /// Registers that each thread starts with, before the producer gives its own away.
   unsigned launchRegisters = 0;
 
-  /// What a warp that only computes addresses keeps. The least is 24 (PTX ISA, setmaxnreg), which
-  /// is short for the divisions that find a tile.
-  static constexpr int32_t producerRegisters = 40;
+  /// Registers that a thread of the producer keeps. The least is 24 (PTX ISA, setmaxnreg), which is
+  /// short for the divisions that find a tile.
+  int32_t producerRegisters = 40;
 
   int64_t slotBytes() const;
   /// Registers of a consumer's thread when the producer has given its own away.
   int32_t consumerRegisters() const;
+  /// Bytes of a slot that TMA copies.
+  int64_t bulkBytes() const;
+  /// Warps of the producer: one starts copies by descriptors, a group copies through pointers.
+  unsigned producerWarps() const;
+  /// How often a slot's barrier is arrived at before it counts as full.
+  unsigned fullArrivals() const;
   bool isPersistent() const { return path.size() > 1; }
   /// Returns what was decided, for a remark.
   std::string describe() const;
@@ -88,6 +101,8 @@ struct Plan {
 
 /// What the user may choose.
 struct PlanOptions {
+  /// Whether threads may copy operands that pointers address.
+  bool pointers = true;
   /// Slots of the ring; 0 lets the plan choose.
   unsigned slots = 0;
   /// Least slots of a ring that the plan chooses, where the loop says none.

@@ -37,8 +37,9 @@ struct Ring {
 mlir::Value viewOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                    mlir::Value index, bool isMutable);
 
-/// Creates barriers whose phases take one arrival.
-mlir::Value createBarriers(mlir::OpBuilder &builder, mlir::Location loc, unsigned number);
+/// Creates barriers whose phases take so many arrivals.
+mlir::Value createBarriers(mlir::OpBuilder &builder, mlir::Location loc, unsigned number,
+                           unsigned arrivals);
 
 /// Builds the task that fills the ring, in a region that captures what it needs. `start` is the
 /// position of the first tile.
