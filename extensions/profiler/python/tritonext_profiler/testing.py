@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from . import format
 from .assemble import SEGMENTS
 from .format import MAGIC, RECORD, SEGMENT, SLOT, VERSION
 from .model import CATEGORIES, Device, Kernel, Loop, Region
@@ -212,7 +211,6 @@ def table(kernel: Kernel, capacity: int = 512, first_warps: tuple[int, ...] = (0
         "target": kernel.target,
         "num_warps": kernel.num_warps,
         "num_ctas": 1,
-        "segments": kernel.num_warps,
         "segment_bytes": -(-(SEGMENT.itemsize + capacity * RECORD.itemsize) // 128) * 128,
         "capacity": capacity,
         "batch_limit": capacity - 1,
@@ -300,19 +298,16 @@ def emulate(memory: FakeMemory, pointer: int, entry: dict[str, Any], recording: 
     slot = memory.at(pointer, SLOT.itemsize).view(SLOT)
     if slot["magic"][0] != MAGIC:
         return
-    ring, count, blocks = (int(slot[name][0]) for name in ("segments", "count", "blocks"))
-    before, ended = format.launches(slot[0], entry["segments"]), slot["ended"][0]
+    ring, count, first, every = (int(slot[name][0]) for name in ("segments", "count", "first", "every"))
     size, capacity = entry["segment_bytes"], entry["capacity"]
     ends = np.cumsum(recording.segments["count"])
     for row in np.flatnonzero(recording.segments["launch"] == launch):
         segment = recording.segments[row]
         block = int(segment["cta"])
-        rank = format.rank(slot[0], block)
-        if rank is None:
+        if block >= first and not (every and block % every == 0):
             continue
-        warp = int(segment["warp"])
-        sequence = (before * blocks + rank) * entry["segments"] + warp
-        ended[warp, 0] += 1 if rank else (1 << int(slot["shift"][0])) - blocks + 1
+        sequence = int(slot["cursor"][0])
+        slot["cursor"] += 1
         place = memory.at(ring + sequence % count * size, size)
         head = place[: SEGMENT.itemsize].view(SEGMENT)
         head["sequence"] = head["done"] = sequence + 1

@@ -126,6 +126,7 @@ private:
       if (last->isBeforeInBlock(op))
         last = op;
     };
+    llvm::SmallSetVector<Operation *, 4> replaced;
     rewriter.setInsertionPoint(plan.loads.front().load);
     Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
     ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
@@ -134,7 +135,8 @@ private:
       ttng::FenceAsyncSharedOp::create(rewriter, loc, /*bCluster=*/false);
     for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
       Operation *place = load.buffer ? load.buffer.getOperation() : load.inRegisters;
-      rewriter.setInsertionPoint(place);
+      // What goes to registers is read at once, before anything is computed of it.
+      rewriter.setInsertionPoint(load.buffer ? place : plan.loads.front().load);
       Value tile = viewOf(rewriter, place->getLoc(), tiles, state.slot,
                           load.buffer && load.tile().getMutableMemory());
       if (!load.buffer) {
@@ -142,51 +144,13 @@ private:
                                         tile);
         isReadAt(tile.getDefiningOp());
       }
-      rewriter.replaceOp(place, tile);
-      if (place != load.load)
-        rewriter.eraseOp(load.load);
+      rewriter.replaceAllUsesWith(place->getResult(0), tile);
+      replaced.insert(place);
+      replaced.insert(load.load);
     }
+    for (Operation *op : replaced)
+      rewriter.eraseOp(op);
     return last;
-  }
-
-  /// Returns the buffers that the loop fills with operands it has computed.
-  SmallVector<ttg::LocalAllocOp> stagedOperands() {
-    llvm::SmallSetVector<Operation *, 2> staged;
-    for (ttng::WarpGroupDotOp dot : plan.dots)
-      for (Value operand : {Value(dot.getA()), Value(dot.getB())}) {
-        while (Operation *op = operand.getDefiningOp()) {
-          if (!op->hasTrait<OpTrait::MemDescViewTrait>())
-            break;
-          operand = op->getOperand(0);
-        }
-        auto alloc = operand.getDefiningOp<ttg::LocalAllocOp>();
-        if (alloc && alloc.getSrc() && alloc->getBlock() == dot->getBlock())
-          staged.insert(alloc);
-      }
-    SmallVector<ttg::LocalAllocOp> allocs;
-    for (Operation *op : staged)
-      allocs.push_back(cast<ttg::LocalAllocOp>(op));
-    return allocs;
-  }
-
-  /// Gives an operand that the loop computes a buffer for the whole loop: products read it when
-  /// their iteration has ended.
-  void keepStaged(scf::ForOp loop, ttg::LocalAllocOp alloc) {
-    Location loc = alloc.getLoc();
-    ttg::MemDescType tile = alloc.getType();
-    SmallVector<int64_t> shape = {1};
-    shape.append(tile.getShape().begin(), tile.getShape().end());
-    rewriter.setInsertionPoint(loop);
-    Value array = ttg::LocalAllocOp::create(
-        rewriter, loc,
-        ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
-                              tile.getMemorySpace(), /*mutableMemory=*/true));
-    rewriter.setInsertionPoint(alloc);
-    Value view = viewOf(rewriter, loc, array, constant(loc, 0), /*isMutable=*/true);
-    ttg::LocalStoreOp::create(rewriter, loc, alloc.getSrc(), view);
-    ttng::FenceAsyncSharedOp::create(rewriter, loc, /*bCluster=*/false);
-    rewriter.replaceOp(alloc,
-                       viewOf(rewriter, loc, array, constant(loc, 0), tile.getMutableMemory()));
   }
 
   RingState multiply(scf::ForOp loop, RingState state) {
@@ -204,14 +168,14 @@ private:
       dot.setIsAsync(true);
       sums.push_back(dot.getD());
     }
-    SmallVector<ttg::LocalAllocOp> staged = stagedOperands();
-    Value isLater;
     auto releaseBefore = [&] {
-      isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
-                                      loop.getInductionVar(), loop.getLowerBound());
+      Value isLater = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                            loop.getInductionVar(), loop.getLowerBound());
       release(loc, before(loc, state.slot), isLater);
     };
-    if (staged.empty()) {
+    ttng::WarpGroupDotOp dot = plan.dots.front();
+    auto operand = dyn_cast<RankedTensorType>(dot.getA().getType());
+    if (!operand) {
       // The products of the iteration before have ended when no more are left than were started
       // here.
       rewriter.setInsertionPointAfter(last);
@@ -222,18 +186,18 @@ private:
       releaseBefore();
       return ring.next(rewriter, loc, state);
     }
-    // They read what is written next.
-    rewriter.setInsertionPoint(*llvm::min_element(
-        staged, [](ttg::LocalAllocOp a, ttg::LocalAllocOp b) { return a->isBeforeInBlock(b); }));
-    SmallVector<Value> carried;
-    for (ttng::WarpGroupDotOp dot : plan.dots)
-      carried.push_back(dot.getC());
-    auto ended = ttng::WarpGroupDotWaitOp::create(rewriter, loc, carried, 0);
-    for (auto [dot, sum] : llvm::zip_equal(plan.dots, ended.getResults()))
-      dot.getCMutable().assign(sum);
+    // A product reads the registers of its operand until it has ended (PTX ISA, wgmma.mma_async),
+    // and ptxas takes them for free before. So the next operand is computed elsewhere, and moved
+    // there.
+    rewriter.setInsertionPoint(dot);
+    SmallVector<Value> ended = endProducts(loc, {dot.getC(), dot.getA()}, 0);
     releaseBefore();
-    for (ttg::LocalAllocOp alloc : staged)
-      keepStaged(loop, alloc);
+    rewriter.setInsertionPoint(dot);
+    auto moved = mlir::triton::ElementwiseInlineAsmOp::create(
+        rewriter, loc, TypeRange(operand), "mov.b32 $0, $1;", "=r,r", /*pure=*/false,
+        /*packedElement=*/32 / operand.getElementTypeBitWidth(), ended[1]);
+    dot.getCMutable().assign(ended[0]);
+    dot.getAMutable().assign(moved->getResult(0));
     rewriter.setInsertionPoint(loop.getBody()->getTerminator());
     return ring.next(rewriter, loc, state);
   }

@@ -28,6 +28,8 @@ constexpr int64_t leastSlots = 2, mostSlots = 8;
 // SM of Hopper finishes in a cycle: 989 TFLOPS by 132 SM at 1.83 GHz.
 constexpr int64_t copyCycles = 1500;
 constexpr int64_t flopsPerCycle = 4096;
+// Products of 128x256 tiles and 64 of K, beside which the warps of two groups convert an operand.
+constexpr int64_t leastComputingCycles = 1024;
 constexpr int64_t threadsPerWarp = 32, warpsPerGroup = 4;
 // A main loop and a plain epilogue take 26 registers beside the sums, one instruction as many
 // beside the sums that it adds to.
@@ -203,7 +205,7 @@ public:
 
   Verdict run() {
     if (!findPath() || !findDots() || !findLoads() || !needAll() || !checkMemory() ||
-        !findLoadsAhead() || !fit())
+        !findLoadsAhead() || !checkComputing() || !fit())
       return {std::nullopt, std::move(reason), at};
     return {std::move(plan), "", nullptr};
   }
@@ -270,6 +272,12 @@ private:
         return decline(dot, "the loop computes an operand of the product from another product");
       plan.dots.push_back(dot);
     }
+    // A product reads an operand in registers until it has ended. One alone lets the next operand
+    // be computed meanwhile, in elements that the stock wait takes.
+    constexpr unsigned leastBits = 16;
+    for (ttng::WarpGroupDotOp dot : plan.dots)
+      if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
+        plan.isAwaited |= plan.dots.size() > 1 || a.getElementTypeBitWidth() < leastBits;
     return true;
   }
 
@@ -362,7 +370,9 @@ private:
                      "an operand is loaded outside of the loop, and put into shared memory in it");
     if (alloc->getBlock() != plan.loop.getBody() || !feedsDots(alloc))
       return decline(alloc, "an operand that the loop computes is used for more than products");
-    plan.computesOperand |= !isa_and_nonnull<tt::DescriptorLoadOp, tt::LoadOp>(source);
+    bool isLoaded = llvm::any_of(plan.loads, [&](RingLoad &ring) { return ring.buffer == alloc; });
+    if (!isLoaded && !llvm::is_contained(plan.staged, alloc))
+      plan.staged.push_back(alloc);
     return true;
   }
 
@@ -610,7 +620,9 @@ private:
       // What is staged or exchanged is over before the next of its kind.
       int64_t &passing = tasks->isAncestor(op) ? bytes.inside : bytes.behind;
       if (auto alloc = dyn_cast<ttg::LocalAllocOp>(op))
-        bytes.lasting += bytesOf(alloc.getType());
+        // Operands that are computed have two buffers.
+        bytes.lasting +=
+            (llvm::is_contained(plan.staged, alloc) ? 2 : 1) * bytesOf(alloc.getType());
       else if (isa<tt::DescriptorLoadLikeOpInterface>(op))
         passing = std::max(passing, bytesOf(cast<ShapedType>(op->getResult(0).getType())));
       else if (auto store = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op); !store)
@@ -632,17 +644,30 @@ private:
     return bytes;
   }
 
-  /// Returns how many slots are held at once: from the issue of a copy until the products of the
-  /// next iteration have ended, by the time that the products of an iteration take.
-  int64_t heldSlots() const {
-    int64_t interval = 0;
+  /// Returns the cycles that the products of an iteration take.
+  int64_t interval() const {
+    int64_t cycles = 0;
     for (ttng::WarpGroupDotOp dot : plan.dots) {
       auto a = cast<ShapedType>(dot.getA().getType());
       int64_t flops = 2 * dot.getD().getType().getNumElements() * a.getShape().back();
-      interval += flops * a.getElementTypeBitWidth() / 16 / flopsPerCycle;
+      cycles += flops * a.getElementTypeBitWidth() / 16 / flopsPerCycle;
     }
-    interval = std::max<int64_t>(interval, 1);
-    return llvm::divideCeil(copyCycles + 2 * interval, interval);
+    return std::max<int64_t>(cycles, 1);
+  }
+
+  /// Returns how many slots are held at once: from the issue of a copy until the products of the
+  /// next iteration have ended, by the time that the products of an iteration take.
+  int64_t heldSlots() const { return llvm::divideCeil(copyCycles + 2 * interval(), interval()); }
+
+  /// Whether products take so long that an operand is computed beside them. Stock waits for scales.
+  bool checkComputing() {
+    if (plan.isAwaited || !plan.ahead.empty() || interval() >= leastComputingCycles)
+      return true;
+    bool isInRegisters = isa<RankedTensorType>(plan.dots.front().getA().getType());
+    if (!plan.staged.empty() || (isInRegisters && plan.consumerWarps > warpsPerGroup))
+      return decline(plan.dots.front(),
+                     "the product is too short for what computes its operand to go on beside it");
+    return true;
   }
 
   /// Chooses the slots, and how many blocks are to run on an SM.
@@ -658,8 +683,8 @@ private:
     OtherBytes other = otherBytes();
     int64_t room = 0;
     if (!planRegisters(1))
-      return decline(plan.loop, "a product takes more than the " + Twine(plan.launchRegisters) +
-                                    " registers that threads start with");
+      return decline(plan.loop, "products take more registers than a thread has, of " +
+                                    Twine(plan.launchRegisters) + " at launch");
     // A kernel with a loop over tiles is launched with one block for each SM.
     for (int64_t blocks = plan.isPersistent() ? 1 : mostBlocks; blocks != 0; --blocks) {
       int64_t shared = sharedOfSM / blocks - sharedOfBlock - other.lasting;
@@ -701,6 +726,8 @@ private:
       launch = std::min(launch, limit.getInt() / 8 * 8);
     plan.launchRegisters = launch;
     int64_t consumers = plan.consumerRegisters();
+    if (parts != 0 && sums + parts + leastSpareOfInstruction > mostRegisters)
+      return false;
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
     return launch >= widest + leastSpareOfInstruction &&
            (blocks == 1 || consumers >= sums + parts + leastSpare);
@@ -776,9 +803,11 @@ std::string Plan::describe() const {
                       : schedule == Schedule::PingPong  ? " in two groups that take turns"
                                                         : "";
   std::string inFlight = "products end in their iteration";
+  bool isInRegisters = llvm::any_of(
+      dots, [](ttng::WarpGroupDotOp dot) { return isa<RankedTensorType>(dot.getA().getType()); });
   if (!isAwaited)
     inFlight = llvm::utostr(dots.size()) + (dots.size() == 1 ? " product" : " products") +
-               " in flight" + (computesOperand ? " while an operand is computed" : "");
+               " in flight" + (isInRegisters ? " until the next operand is in registers" : "");
   std::string producer = producerWarps() == 1 ? "one producer warp" : "four producer warps";
   return (Twine(producer) + ", " + Twine(consumerWarps) + " consumer warps" + sharing +
           ", a ring of " + Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " +

@@ -35,6 +35,7 @@ ttg::WarpSpecializeOp specialize(Plan &plan) {
   nested.setInsertionPointToEnd(body);
   ttg::WarpYieldOp::create(nested, loc, first->getResults());
   loadAhead(plan);
+  stageOperands(plan);
   rewriteConsumer(plan, ring, start);
   return tasks;
 }

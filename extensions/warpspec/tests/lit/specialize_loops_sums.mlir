@@ -54,62 +54,66 @@ tt.func public @scaled(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensord
 
 // -----
 
-// An operand that the consumers compute has a buffer for the loop. It is written again when the
-// products that read it have ended, of all warp groups.
+// An operand that the consumers compute has two buffers that take turns.
 // CHECK-LABEL: @widened
 // CHECK: default
-// CHECK: %[[BUFFER:.+]] = ttg.local_alloc : () -> !ttg.memdesc<1x64x64xf16, #shared{{.*}}, #smem, mutable>
-// CHECK: scf.for {{.+}} iter_args(%[[SUM:.+]] = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) ->
+// CHECK: %[[BUFFER:.+]] = ttg.local_alloc : () -> !ttg.memdesc<2x64x256xf16, #shared{{.*}}, #smem, mutable>
+// CHECK: scf.for {{.+}} iter_args(%[[SUM:.+]] = %{{.+}}, %[[TURN:.+]] = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) ->
 // CHECK: ttng.wait_barrier
 // CHECK: ttg.local_load
 // CHECK: arith.sitofp
-// CHECK: %[[ENDED:.+]] = ttng.warp_group_dot_wait %[[SUM]] {pendings = 0 : i32} :
-// CHECK: ttng.arrive_barrier
-// CHECK: ttg.local_store %{{.+}}, %[[VIEW:.+]] :
+// CHECK: %[[VIEW:.+]] = ttg.memdesc_index %[[BUFFER]][%[[TURN]]]
+// CHECK: ttg.local_store %{{.+}}, %[[VIEW]]
 // CHECK-NEXT: ttng.fence_async_shared
-// CHECK: ttng.warp_group_dot %{{.+}}, %{{.+}}, %[[ENDED]] {{.+}} isAsync = true
+// CHECK: ttng.warp_group_dot %{{.+}}, %{{.+}}, %[[SUM]] {{.+}} isAsync = true
+// CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 1 : i32, warpGroupLocal}
+// CHECK: ttng.arrive_barrier
 // CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 0 : i32, warpGroupLocal}
 // CHECK: partition0
 // REMARK: applied: {{.+}} 1 product in flight
 
-#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
-#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 256, 16]}>
 #shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
-#narrow = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 8}>
+#narrow = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8}>
 #smem = #ttg.shared_memory
-module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
-tt.func public @widened(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xi8, #narrow>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32) {
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @widened(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensordesc<64x256xi8, #narrow>, %dc: !tt.tensordesc<128x256xf16, #shared>, %row: i32, %size: i32) {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
-  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
-  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
-    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
-    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
-    %n = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xi8, #narrow> -> tensor<64x64xi8, #blocked>
-    %b = arith.sitofp %n : tensor<64x64xi8, #blocked> to tensor<64x64xf16, #blocked>
-    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
-    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
-    scf.yield %d : tensor<64x64xf32, #mma>
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x256xf32, #mma>
+  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<128x256xf32, #mma>) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+    %n = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x256xi8, #narrow> -> tensor<64x256xi8, #blocked>
+    %b = arith.sitofp %n : tensor<64x256xi8, #blocked> to tensor<64x256xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<64x256xf16, #blocked>) -> !ttg.memdesc<64x256xf16, #shared, #smem>
+    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x256xf16, #shared, #smem> -> tensor<128x256xf32, #mma>
+    scf.yield %d : tensor<128x256xf32, #mma>
   } {tt.warp_specialize}
-  %o = arith.truncf %r : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
-  %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
-  tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  %o = arith.truncf %r : tensor<128x256xf32, #mma> to tensor<128x256xf16, #mma>
+  %p = ttg.convert_layout %o : tensor<128x256xf16, #mma> -> tensor<128x256xf16, #blocked>
+  tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<128x256xf16, #shared>, tensor<128x256xf16, #blocked>
   tt.return
 }
 }
 
 // -----
 
-// The first operand goes to registers in the layout that the product wants.
+// A product reads the registers of its first operand until it has ended. So the next operand is
+// computed in others, and moved behind the wait.
 // CHECK-LABEL: @rectified
 // CHECK: default
+// CHECK: scf.for {{.+}} iter_args(%[[SUM:.+]] = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) ->
 // CHECK: ttng.wait_barrier
 // CHECK: %[[LOADED:.+]] = ttg.local_load {{.+}} -> tensor<64x64xf16, #ttg.dot_op<
-// CHECK: arith.maxnumf %[[LOADED]]
-// CHECK: ttng.warp_group_dot {{.+}} isAsync = true
-// CHECK: ttng.warp_group_dot_wait {{.+}} {pendings = 1 : i32, warpGroupLocal}
+// CHECK: %[[NEXT:.+]] = arith.maxnumf %[[LOADED]]
+// CHECK: %[[ENDED:.+]]:2 = ttng.warp_group_dot_wait %[[SUM]], %[[NEXT]] {pendings = 0 : i32, warpGroupLocal}
+// CHECK: ttng.arrive_barrier
+// CHECK: %[[A:.+]] = tt.elementwise_inline_asm "mov.b32 $0, $1;" {{.+}} %[[ENDED]]#1
+// CHECK: ttng.warp_group_dot %[[A]], %{{.+}}, %[[ENDED]]#0 {{.+}} isAsync = true
 // CHECK: partition0
-// REMARK: applied: {{.+}} 1 product in flight
+// REMARK: applied: {{.+}} 1 product in flight until the next operand is in registers
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>

@@ -30,8 +30,8 @@ def test_kernel_does_what_is_stated(case):
     assert ("ttg.warp_specialize" in kernel.asm["ttgir"]) == (expected == SPECIALIZED), remarks.render(found)
     if expected == SPECIALIZED:
         assert "applied" in {remark.kind for remark in found}
-        # Behind an operand that is computed, and a sum that is used, all products have ended.
-        awaits = any(re.search("operand is computed|end in their iteration", remark.message) for remark in found)
+        # Before an operand goes to registers, and a sum is used, all products have ended.
+        awaits = any(re.search("operand is in registers|end in their iteration", remark.message) for remark in found)
         assert awaits or in_flight(kernel.asm["ptx"]) >= 1
         assert running.simulate(case, kernel, shape, processors=2) <= 1
     else:

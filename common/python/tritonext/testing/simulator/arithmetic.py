@@ -373,12 +373,14 @@ _PTX = {
 @_operation("tt.elementwise_inline_asm")
 def _inline_assembly(operation: Operation, *operands: np.ndarray) -> np.ndarray:
     code = operation.attributes["asm_string"].strip().rstrip(";")
+    if code == "mov.b32 $0, $1":
+        return operands[0]
     name = code.split(".f32")[0].removesuffix(".ftz")
     if len(operands) != 1 or not code.endswith("f32 $0, $1") or name not in _PTX:
         raise UnsupportedOperation(
             "the simulator does not know an instruction",
             where=operation,
-            expected=", ".join(f"{known}.f32 $0, $1" for known in _PTX),
+            expected=", ".join(f"{known}.f32 $0, $1" for known in _PTX) + ", mov.b32 $0, $1",
             found=code,
         )
     return result_element(operation).cast(_PTX[name](operands[0]))

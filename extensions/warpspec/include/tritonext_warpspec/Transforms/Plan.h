@@ -63,8 +63,8 @@ struct Plan {
   llvm::SmallVector<mlir::triton::nvidia_gpu::WarpGroupDotOp> dots;
   /// Whether products end in the iteration that starts them: it uses what they give.
   bool isAwaited = false;
-  /// Whether the consumers compute an operand and put it into shared memory.
-  bool computesOperand = false;
+  /// Buffers of operands that the consumers compute.
+  llvm::SmallVector<mlir::triton::gpu::LocalAllocOp> staged;
   /// Loads through pointers that are no operands. The consumers start them an iteration ahead.
   llvm::SmallVector<mlir::triton::LoadOp> ahead;
   /// Ops that the producer repeats for addresses, lengths of loops and conditions.

@@ -56,6 +56,9 @@ bool canLoadAhead(mlir::scf::ForOp loop, mlir::triton::LoadOp load);
 /// Lets the loop of the plan, which it replaces, start the loads that are to be ahead.
 void loadAhead(Plan &plan);
 
+/// Gives operands that the loop of the plan, which it replaces, computes buffers in shared memory.
+void stageOperands(Plan &plan);
+
 /// Splits the kernel into a task that loads and one that multiplies, as planned.
 mlir::triton::gpu::WarpSpecializeOp specialize(Plan &plan);
 

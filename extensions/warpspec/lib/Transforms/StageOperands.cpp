@@ -1,0 +1,56 @@
+//===- StageOperands.cpp - Buffers of operands that consumers compute -----===//
+//
+// A product of one iteration reads such an operand while the next one is computed and written. So
+// two buffers take turns, for the whole loop: the stock allocation takes one in an iteration to be
+// free behind the op that starts the product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tritonext_warpspec/Transforms/Tasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
+
+namespace tritonext::warpspec {
+
+void stageOperands(Plan &plan) {
+  if (plan.staged.empty() || plan.isAwaited)
+    return;
+  IRRewriter rewriter(plan.loop);
+  Location loc = plan.loop.getLoc();
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(value));
+  };
+  FailureOr<LoopLikeOpInterface> replaced = plan.loop.replaceWithAdditionalYields(
+      rewriter, constant(0), /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &, Location, ArrayRef<BlockArgument> turn) {
+        return SmallVector<Value>{
+            arith::XOrIOp::create(rewriter, loc, turn.front(), constant(1)).getResult()};
+      });
+  plan.loop = cast<scf::ForOp>(replaced->getOperation());
+  plan.path.back() = plan.loop;
+  Value turn = plan.loop.getRegionIterArgs().back();
+  for (ttg::LocalAllocOp alloc : plan.staged) {
+    ttg::MemDescType tile = alloc.getType();
+    SmallVector<int64_t> shape = {2};
+    shape.append(tile.getShape().begin(), tile.getShape().end());
+    rewriter.setInsertionPoint(plan.loop);
+    Value array = ttg::LocalAllocOp::create(
+        rewriter, alloc.getLoc(),
+        ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
+                              tile.getMemorySpace(), /*mutableMemory=*/true));
+    rewriter.setInsertionPoint(alloc);
+    Value written = viewOf(rewriter, alloc.getLoc(), array, turn, /*isMutable=*/true);
+    ttg::LocalStoreOp::create(rewriter, alloc.getLoc(), alloc.getSrc(), written);
+    // PTX ISA, async proxy: products read shared memory in another way than threads write it.
+    ttng::FenceAsyncSharedOp::create(rewriter, alloc.getLoc(), /*bCluster=*/false);
+    rewriter.replaceOp(alloc,
+                       viewOf(rewriter, alloc.getLoc(), array, turn, tile.getMutableMemory()));
+  }
+}
+
+} // namespace tritonext::warpspec
