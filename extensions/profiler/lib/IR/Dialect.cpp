@@ -15,3 +15,10 @@ void tritonext::profiler::ProfilerDialect::initialize() {
 #include "tritonext_profiler/IR/Ops.cpp.inc"
       >();
 }
+
+uint64_t tritonext::profiler::digestOf(llvm::StringRef text) {
+  uint64_t digest = 0xcbf29ce484222325;
+  for (unsigned char byte : text)
+    digest = (digest ^ byte) * 0x100000001b3;
+  return digest;
+}

@@ -20,7 +20,8 @@ namespace {
 constexpr uint64_t magic = 0x31464f5250545854;
 constexpr int version = 1;
 constexpr int64_t alignment = 128, headBytes = 96, recordBytes = 8;
-constexpr int64_t slotSegments = 8, slotCount = 16, slotFirst = 20, slotEvery = 24, slotCursor = 64;
+constexpr int64_t slotSegments = 8, slotCount = 16, slotFirst = 20, slotMask = 24, slotBlocks = 28,
+                  slotBase = 32, slotShift = 36, slotStep = 40, slotEnded = 128;
 constexpr int64_t headKernel = 8, headBlock = 16, headWarp = 28, headStart = 32, headEnd = 48,
                   headAttempted = 64, headDone = 72;
 
@@ -66,10 +67,19 @@ public:
                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
   }
   Value load(Type type, Value base, int64_t offset) {
-    return LLVM::LoadOp::create(*this, loc, type, at(base, offset));
+    return LLVM::LoadOp::create(*this, loc, type, at(base, offset),
+                                type.getIntOrFloatBitWidth() / 8);
   }
   void store(Value value, Value base, int64_t offset) {
-    LLVM::StoreOp::create(*this, loc, value, at(base, offset));
+    LLVM::StoreOp::create(*this, loc, value, at(base, offset),
+                          value.getType().getIntOrFloatBitWidth() / 8);
+  }
+
+  void assembly(StringRef text, StringRef constraints, ValueRange operands) {
+    LLVM::InlineAsmOp::create(
+        *this, loc, TypeRange(), operands, text, constraints,
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
   }
 
   Value clock() {
@@ -115,10 +125,21 @@ public:
     return either(unit, LLVM::ShlOp::create(*this, loc, die, number(8)));
   }
 
-  /// Builds a record at an offset from the address that two halves make.
-  void record(Value writes, Value lowHalf, Value highHalf, int64_t offset, int64_t region) {
+  /// Returns the low half of the clock, read in place.
+  Value now() {
+    if (isAmd)
+      return low(clock());
+    auto read = LLVM::InlineAsmOp::create(
+        *this, loc, getI32Type(), ValueRange(), "mov.u32 $0, %clock;", "=r",
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+    return read.getResult(0);
+  }
+
+  /// Builds the store of a record at an offset from the address that two halves make.
+  void record(Value writes, Value lowHalf, Value highHalf, int64_t offset, Value now,
+              int64_t region) {
     if (isAmd) {
-      Value now = low(clock());
       Block *before = getInsertionBlock();
       Block *after = before->splitBlock(getInsertionPoint());
       Block *write = createBlock(after);
@@ -133,14 +154,10 @@ public:
       return;
     }
     // The halves stay in the registers that the address is; LLVM would compute it anew.
-    std::string text = "{ .reg .u32 now; .reg .u64 place; mov.b64 place, {$1, $2}; mov.u32 now, "
-                       "%clock; @$0 st.global.v2.u32 [place + " +
-                       llvm::utostr(offset) + "], {now, " + llvm::utostr(region) + "}; }";
-    LLVM::InlineAsmOp::create(*this, loc, TypeRange(), ValueRange{writes, lowHalf, highHalf}, text,
-                              "b,r,r", /*has_side_effects=*/true,
-                              /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-                              LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT),
-                              ArrayAttr());
+    std::string text =
+        "{ .reg .u64 place; mov.b64 place, {$1, $2}; @$0 st.global.v2.u32 [place + " +
+        llvm::utostr(offset) + "], {$3, " + llvm::utostr(region) + "}; }";
+    assembly(text, "b,r,r,r", {writes, lowHalf, highHalf, now});
   }
 };
 
@@ -151,8 +168,8 @@ struct State {
   Value next, writes;
   /// High half of addresses, and the last low half at which records begin, 0 where none do.
   Value high, limit;
-  /// In mode `header`: low halves of clock and timer, and the number of the segment.
-  Value clock, time, sequence;
+  /// In mode `header`: low halves of clock and timer.
+  Value clock, time;
 };
 
 class Lowering {
@@ -181,7 +198,7 @@ public:
       end(exit);
     Builder builder(module);
     module->setAttr("ttg.profile_scratch_memory_size",
-                    builder.getI32IntegerAttr(std::max(alignment, warps() * segmentBytes)));
+                    builder.getI32IntegerAttr(segments() * segmentBytes));
     module->setAttr("ttg.profile_scratch_memory_alignment", builder.getI32IntegerAttr(alignment));
   }
 
@@ -193,6 +210,8 @@ private:
     return attribute ? attribute.getInt() : otherwise;
   }
   int64_t warps() { return numberOf("ttg.total-num-warps", numberOf("ttg.num-warps", 4)); }
+  /// Segments of a block; where only begin and end count, those of one warp tell them.
+  int64_t segments() { return isHeader ? 1 : warps(); }
   int64_t threads() { return numberOf("ttg.threads-per-warp", 32); }
 
   static llvm::json::Value jsonOf(Attribute attribute) {
@@ -231,6 +250,7 @@ private:
         {"target", targetOf()},
         {"num_warps", warps()},
         {"num_ctas", numberOf("ttg.num-ctas", 1)},
+        {"segments", segments()},
         {"segment_bytes", segmentBytes},
         {"capacity", capacity},
         {"batch_limit", batchLimit},
@@ -241,11 +261,9 @@ private:
         {"loops", jsonOf(module->getAttr(loopsName))},
     };
     std::string text;
-    llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object(table));
-    // FNV-1a: the same in each process.
-    kernelId = 0xcbf29ce484222325;
-    for (unsigned char byte : text)
-      kernelId = (kernelId ^ byte) * 0x100000001b3;
+    llvm::raw_string_ostream(text)
+        << numberOf(digestName, 0) << llvm::json::Value(llvm::json::Object(table));
+    kernelId = digestOf(text);
     std::string identifier;
     llvm::raw_string_ostream(identifier) << llvm::format_hex_no_prefix(kernelId, 16);
     table["kernel_id"] = identifier;
@@ -254,9 +272,11 @@ private:
     module->setAttr(tableName, StringAttr::get(module.getContext(), text));
   }
 
-  Value isFirstThread(Target &target, Value thread) {
-    return target.compare(LLVM::ICmpPredicate::eq,
-                          target.both(thread, target.number(threads() - 1)), target.number(0));
+  /// Whether the thread is the one that writes the segment of its warp, if that has one.
+  Value isWriter(Target &target, Value thread) {
+    if (!isHeader)
+      thread = target.both(thread, target.number(threads() - 1));
+    return target.compare(LLVM::ICmpPredicate::eq, thread, target.number(0));
   }
 
   /// Returns a place in the memory of the thread.
@@ -267,40 +287,90 @@ private:
 
   Value slot() { return kernel.getArguments().back(); }
 
-  /// Returns whether the block is one of those that record.
-  Value isChosen(Target &target, ArrayRef<Value> block) {
-    Type i32 = target.getI32Type();
-    Value row = target.add(block[1], target.mul(target.blocks(1), block[2]));
-    Value linear = target.add(block[0], target.mul(target.blocks(0), row));
-    Value first =
-        target.compare(LLVM::ICmpPredicate::ult, linear, target.load(i32, slot(), slotFirst));
-    Value every = target.load(i32, slot(), slotEvery);
-    Value none = target.compare(LLVM::ICmpPredicate::eq, every, target.number(0));
-    // No division by zero, and with it no number that is a multiple.
-    Value divisor = LLVM::SelectOp::create(target, target.loc, none, target.number(-1), every);
-    Value rest = LLVM::URemOp::create(target, target.loc, linear, divisor);
-    Value multiple = target.compare(LLVM::ICmpPredicate::eq, rest, target.number(0));
-    Value some = target.compare(LLVM::ICmpPredicate::ne, every, target.number(0));
-    return target.either(first, target.both(multiple, some));
+  Value warpOf(Target &target, Value thread) {
+    return LLVM::LShrOp::create(target, target.loc, thread,
+                                target.number(llvm::Log2_64(threads())));
   }
 
-  Value next(Target &target) {
-    return LLVM::AtomicRMWOp::create(target, target.loc, LLVM::AtomicBinOp::add,
-                                     target.at(slot(), slotCursor), target.number(1),
-                                     LLVM::AtomicOrdering::monotonic, isAmd ? "agent" : "device");
+  /// Returns the address of the counter of blocks whose warp of this number has ended.
+  Value endedOf(Target &target, Value thread) {
+    Value offset = target.wide(target.mul(warpOf(target, thread), target.number(alignment)));
+    return LLVM::GEPOp::create(target, target.loc, target.pointer(), target.getI8Type(),
+                               target.at(slot(), slotEnded), ArrayRef<LLVM::GEPArg>{offset});
+  }
+
+  Value blockNumber(Target &target, ArrayRef<Value> block) {
+    Value row = target.add(block[1], target.mul(target.blocks(1), block[2]));
+    return target.add(block[0], target.mul(target.blocks(0), row));
+  }
+
+  /// Returns whether the thread is the one of a warp that records.
+  Value records(Target &target, Value thread, Value number) {
+    Type i32 = target.getI32Type();
+    Value ready =
+        target.compare(LLVM::ICmpPredicate::eq, target.load(target.getI64Type(), slot(), 0),
+                       target.number(magic, 64));
+    Value early =
+        target.compare(LLVM::ICmpPredicate::ult, number, target.load(i32, slot(), slotFirst));
+    Value rest = target.both(number, target.load(i32, slot(), slotMask));
+    Value multiple = target.compare(LLVM::ICmpPredicate::eq, rest, target.number(0));
+    return target.both(isWriter(target, thread),
+                       target.both(ready, target.either(early, multiple)));
+  }
+
+  /// Returns the number of the block among those that record.
+  Value rankOf(Target &target, Value number) {
+    Type i32 = target.getI32Type();
+    Value early =
+        target.compare(LLVM::ICmpPredicate::ult, number, target.load(i32, slot(), slotFirst));
+    Value step =
+        LLVM::LShrOp::create(target, target.loc, number, target.load(i32, slot(), slotStep));
+    Value later = target.add(step, target.load(i32, slot(), slotBase));
+    return LLVM::SelectOp::create(target, target.loc, early, number, later);
+  }
+
+  /// Returns the number of the warp's segment; nothing waits for other warps.
+  Value sequenceOf(Target &target, Value thread, Value number) {
+    Type i32 = target.getI32Type();
+    // Blocks that ended count, and this one has not: so all of one launch see the same quotient.
+    Value ended = target.load(target.getI64Type(), endedOf(target, thread), 0);
+    Value shift = target.wide(target.load(i32, slot(), slotShift));
+    Value launch = LLVM::LShrOp::create(target, target.loc, ended, shift);
+    Value inLaunch = target.mul(rankOf(target, number), target.number(segments()));
+    if (!isHeader)
+      inLaunch = target.add(inLaunch, warpOf(target, thread));
+    Value perLaunch = target.mul(target.load(i32, slot(), slotBlocks), target.number(segments()));
+    return target.add(target.mul(launch, target.wide(perLaunch)), target.wide(inLaunch));
   }
 
   Value segmentAt(Target &target, Value sequence) {
+    // A power of two.
     Value count = target.load(target.getI32Type(), slot(), slotCount);
-    Value index = LLVM::URemOp::create(target, target.loc, sequence, count);
+    Value index = target.both(target.low(sequence), target.sub(count, target.number(1)));
     Value base = target.load(target.getI64Type(), slot(), slotSegments);
     return target.add(base, target.mul(target.wide(index), target.number(segmentBytes, 64)));
+  }
+
+  /// Counts the block as ended. The first of a launch counts for those that are missing to a power
+  /// of two.
+  void leave(Target &target, Value thread, Value number) {
+    Type i32 = target.getI32Type();
+    Value one = target.number(1, 64);
+    Value shift = target.wide(target.load(i32, slot(), slotShift));
+    Value all = LLVM::ShlOp::create(target, target.loc, target.getI64Type(), one, shift);
+    Value blocks = target.wide(target.load(i32, slot(), slotBlocks));
+    Value missing = target.add(target.sub(all, blocks), one);
+    Value isFirst =
+        target.compare(LLVM::ICmpPredicate::eq, rankOf(target, number), target.number(0));
+    Value count = LLVM::SelectOp::create(target, target.loc, isFirst, missing, one);
+    LLVM::AtomicRMWOp::create(target, target.loc, LLVM::AtomicBinOp::add, endedOf(target, thread),
+                              count, LLVM::AtomicOrdering::monotonic, isAmd ? "agent" : "device");
   }
 
   void writeHead(Target &target, Value segment, Value sequence, ArrayRef<Value> block, Value thread,
                  Value clock, Value time) {
     Value place = LLVM::IntToPtrOp::create(target, target.loc, target.pointer(), segment);
-    target.store(target.add(target.wide(sequence), target.number(1, 64)), place, 0);
+    target.store(target.add(sequence, target.number(1, 64)), place, 0);
     target.store(target.number(kernelId, 64), place, headKernel);
     for (auto [axis, value] : llvm::enumerate(block))
       target.store(value, place, headBlock + 4 * axis);
@@ -320,11 +390,6 @@ private:
     target.store(time, place, headEnd + 8);
     target.store(target.wide(attempted), place, headAttempted);
     target.store(sequence, place, headDone);
-  }
-
-  Value isReady(Target &target) {
-    Value found = target.load(target.getI64Type(), slot(), 0);
-    return target.compare(LLVM::ICmpPredicate::eq, found, target.number(magic, 64));
   }
 
   static SmallVector<Value> blockOf(Target &target) {
@@ -349,24 +414,19 @@ private:
     Block &entry = kernel.getBody().front();
     Target target(&entry.front(), kernel.getLoc(), isAmd);
     Value clock = target.clock(), time = target.timer(), thread = target.thread();
-    Value first = isFirstThread(target, thread), zero = target.number(0);
+    Value zero = target.number(0);
     if (isHeader) {
+      // All else can be done at the end, when it delays nobody.
       state.clock = target.low(clock);
       state.time = target.low(time);
-      // Without a look at the slot, whose answer would be waited for; the counter's is not before
-      // the end.
-      auto [inside, rest] = branch(target, first, {zero});
-      LLVM::BrOp::create(target, target.loc, ValueRange{next(target)}, rest);
-      state.sequence = rest->getArgument(0);
       return;
     }
     state.next = place(target, target.getI32Type());
     state.writes = place(target, target.getI1Type());
     SmallVector<Value> block = blockOf(target);
-    Value records = target.both(first, target.both(isReady(target), isChosen(target, block)));
-    auto [inside, rest] = branch(target, records, {zero, zero, zero});
-    Value sequence = next(target);
-    Value segment = segmentAt(target, sequence);
+    Value number = blockNumber(target, block);
+    auto [inside, rest] = branch(target, records(target, thread, number), {zero, zero, zero});
+    Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
     writeHead(target, segment, sequence, block, thread, clock, time);
     Value last = target.add(segment, target.number(segmentBytes - 1, 64));
     Value high = target.high(segment);
@@ -392,35 +452,43 @@ private:
     Value writes = LLVM::LoadOp::create(target, target.loc, target.getI1Type(), state.writes);
     writes = target.both(writes, target.compare(LLVM::ICmpPredicate::ule, low, state.limit));
     LLVM::StoreOp::create(target, target.loc, writes, state.writes);
+    Operation *last = records.front()->getBlock()->getTerminator();
     for (auto [index, record] : llvm::enumerate(records)) {
-      Target here(record, record.getLoc(), isAmd);
-      here.record(writes, low, state.high, index * recordBytes, record.getRegion());
-      if (index + 1 == records.size()) {
-        // Behind the last use of the address, whose register can be stepped then.
-        Value after = here.add(low, here.number(records.size() * recordBytes));
-        LLVM::StoreOp::create(here, here.loc, after, state.next);
-      }
-      record->erase();
+      Value now = Target(record, record.getLoc(), isAmd).now();
+      // A store would wait for the clock, and the warp with it; by the next record it has come.
+      Operation *at = index + 1 < records.size() ? records[index + 1].getOperation() : last;
+      Target(at, record.getLoc(), isAmd)
+          .record(writes, low, state.high, index * recordBytes, now, record.getRegion());
     }
+    Target after(last, last->getLoc(), isAmd);
+    LLVM::StoreOp::create(after, after.loc,
+                          after.add(low, after.number(records.size() * recordBytes)), state.next);
+    for (RecordOp record : records)
+      record->erase();
   }
 
   void end(LLVM::ReturnOp exit) {
     Target target(exit, exit.getLoc(), isAmd);
     if (isHeader) {
       Value thread = target.thread();
-      Value records = target.both(isFirstThread(target, thread), isReady(target));
-      auto [inside, rest] = branch(target, records, {});
-      Value segment = segmentAt(target, state.sequence);
+      // Of most warps that is all.
+      Block *done = branch(target, isWriter(target, thread), {}).second;
+      SmallVector<Value> block = blockOf(target);
+      Value number = blockNumber(target, block);
+      Block *rest = branch(target, records(target, thread, number), {}).second;
       Value clock = target.clock(), time = target.timer();
+      Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
       auto start = [&](Value end, Value begin) {
         return target.sub(end, target.wide(target.sub(target.low(end), begin)));
       };
-      SmallVector<Value> block = blockOf(target);
-      writeHead(target, segment, state.sequence, block, thread, start(clock, state.clock),
+      writeHead(target, segment, sequence, block, thread, start(clock, state.clock),
                 start(time, state.time));
-      Value done = target.add(target.wide(state.sequence), target.number(1, 64));
-      writeEnd(target, segment, clock, time, target.number(0), done);
+      writeEnd(target, segment, clock, time, target.number(0),
+               target.add(sequence, target.number(1, 64)));
+      leave(target, thread, number);
       LLVM::BrOp::create(target, target.loc, rest);
+      target.setInsertionPointToStart(rest);
+      LLVM::BrOp::create(target, target.loc, done);
       return;
     }
     Value records = target.compare(LLVM::ICmpPredicate::ne, state.limit, target.number(0));
@@ -434,6 +502,7 @@ private:
     Value place = LLVM::IntToPtrOp::create(target, target.loc, target.pointer(), segment);
     Value sequence = target.load(target.getI64Type(), place, 0);
     writeEnd(target, segment, clock, time, attempted, sequence);
+    leave(target, target.thread(), blockNumber(target, blockOf(target)));
     LLVM::BrOp::create(target, target.loc, rest);
   }
 

@@ -8,6 +8,8 @@
 #include "mlir/IR/Matchers.h"
 #include "triton/Dialect/Triton/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
+#include "triton/Dialect/TritonGPU/IR/LinearLayoutConversions.h"
+#include "triton/Tools/LinearLayout.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,6 +17,7 @@
 
 using namespace mlir;
 namespace tt = mlir::triton;
+using mlir::triton::LinearLayout;
 namespace ttg = mlir::triton::gpu;
 
 namespace tritonext::profiler {
@@ -111,6 +114,19 @@ int64_t tripCountOf(const Loop &loop) {
   return distance <= 0 ? 0 : llvm::divideCeil(uint64_t(distance), step.getZExtValue());
 }
 
+/// Whether an op reduces what each warp has by itself.
+bool isWithinWarps(Operation *op) {
+  auto reduce = dyn_cast<tt::ReduceOp>(op);
+  if (!reduce)
+    return false;
+  LinearLayout layout =
+      ttg::toLinearLayout(cast<RankedTensorType>(reduce.getOperands()[0].getType()));
+  MLIRContext *context = op->getContext();
+  auto axis = StringAttr::get(context, "dim" + llvm::utostr(reduce.getAxis()));
+  return layout.sublayoutIsZero({StringAttr::get(context, "warp")}, {axis}) &&
+         layout.sublayoutIsZero({StringAttr::get(context, "block")}, {axis});
+}
+
 /// Finds regions in a kernel and places records.
 class Placement {
 public:
@@ -124,8 +140,8 @@ public:
     if (mode != "header") {
       place(function.getBody(), -1, 0);
       nameEpilogues();
-      for (auto [index, loop] : llvm::enumerate(loops))
-        loop.tripCount = tripCountOf(loop), loop.pace = paceOf(index);
+      for (Loop &loop : loops)
+        loop.tripCount = tripCountOf(loop);
       return;
     }
     // Roles and what each does are in the heads of segments.
@@ -230,6 +246,13 @@ private:
       if (Block *only = block.getSinglePredecessor(); only && loopOf[only] == loop)
         if (auto found = last.find(only); found != last.end())
           current = found->second;
+      bool isPace = loop != outer && loops[loop].pace == -1 && isPaced(&block, loop);
+      // Of a loop around others, which would be told apart by nothing else.
+      if (isPace && hasInner(loop) &&
+          llvm::none_of(block, [](Operation &op) { return categoryOf(&op).has_value(); })) {
+        current = begin(block.front(), Category::Other, loop, role);
+        regions[current].op = "loop";
+      }
       for (Operation &op : llvm::make_early_inc_range(block)) {
         if (auto tasks = dyn_cast<ttg::WarpSpecializeOp>(op)) {
           int first = roles.size();
@@ -243,10 +266,16 @@ private:
         std::optional<Category> category = categoryOf(&op);
         if (!category)
           continue;
+        // Of its own values a warp makes a sum as it makes any other.
+        if (mode != "all" && isWithinWarps(&op))
+          category = Category::Elementwise;
+        // Behind their own wait, warps wait for those of the others.
+        if (mode != "all" && category == Category::Barrier && current != -1 &&
+            regions[current].category == Category::CopyWait)
+          category = Category::CopyWait;
         Work work = workOf(&op, *category);
         if (mode == "all" || current == -1 || regions[current].category != *category) {
           current = begin(op, *category, loop, role);
-          ++records.try_emplace(&block, Records{loop, role, 0}).first->second.count;
         }
         CodeRegion &region = regions[current];
         ++region.ops;
@@ -274,6 +303,10 @@ private:
     OpBuilder builder(&op);
     RecordOp::create(builder, op.getLoc(), index);
     blockOf.push_back(op.getBlock());
+    ++records.try_emplace(op.getBlock(), Records{loop, role, 0}).first->second.count;
+    if (loop != -1 && loops[loop].pace == -1 && loops[loop].blocks.contains(op.getBlock()) &&
+        isPaced(op.getBlock(), loop))
+      loops[loop].pace = index;
     return index;
   }
 
@@ -295,23 +328,20 @@ private:
         regions[index].category = Category::Epilogue;
   }
 
-  /// Returns a region that each iteration records once, or -1.
-  int paceOf(int loop) {
+  /// Whether each iteration of a loop runs the block, once.
+  bool isPaced(Block *block, int loop) {
     const Loop &of = loops[loop];
-    for (size_t index = 1; index < regions.size(); ++index) {
-      Block *block = blockOf[index - 1];
-      if (regions[index].loop != loop || block->getParent() != of.header->getParent())
-        continue;
-      // A header that may leave runs once more than the loop.
-      if (block == of.header &&
-          llvm::any_of(block->getSuccessors(), [&](Block *to) { return !of.blocks.contains(to); }))
-        continue;
-      if (llvm::all_of(of.header->getPredecessors(), [&](Block *from) {
-            return !of.blocks.contains(from) || dominance.dominates(block, from);
-          }))
-        return index;
-    }
-    return -1;
+    // A header that may leave runs once more than the loop.
+    if (block == of.header &&
+        llvm::any_of(block->getSuccessors(), [&](Block *to) { return !of.blocks.contains(to); }))
+      return false;
+    return llvm::all_of(of.header->getPredecessors(), [&](Block *from) {
+      return !of.blocks.contains(from) || dominance.dominates(block, from);
+    });
+  }
+
+  bool hasInner(int loop) const {
+    return llvm::any_of(loops, [&](const Loop &inner) { return inner.parent == loop; });
   }
 
   tt::FuncOp function;
@@ -346,6 +376,12 @@ public:
                        "ttg.num-warps");
       return signalPassFailure();
     }
+    // Kernels that differ in code alone are to be told apart too.
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream);
+    module->setAttr(digestName,
+                    IntegerAttr::get(IntegerType::get(&getContext(), 64), digestOf(text)));
     Placement placement(kernel, mode);
     placement.run();
     if (placement.regions.size() > mostRegions) {

@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAGIC", "RECORD", "REGION_BITS", "SEGMENT", "SLOT", "VERSION", "written"]
+__all__ = [
+    "MAGIC",
+    "RECORD",
+    "REGION_BITS",
+    "SEGMENT",
+    "SLOT",
+    "VERSION",
+    "launches",
+    "rank",
+    "recorded",
+    "slot",
+    "written",
+]
 
 VERSION = 1
 """Version of the memory and of the table."""
@@ -20,13 +32,13 @@ REGION_BITS = 12
 
 SLOT = np.dtype(
     {
-        "names": ["magic", "segments", "count", "first", "every", "cursor"],
-        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u4"],
-        "offsets": [0, 8, 16, 20, 24, 64],
-        "itemsize": 128,
+        "names": ["magic", "segments", "count", "first", "mask", "blocks", "base", "shift", "step", "ended"],
+        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u4", "<i4", "<u4", "<u4", ("<u8", (32, 16))],
+        "offsets": [0, 8, 16, 20, 24, 28, 32, 36, 40, 128],
+        "itemsize": 4224,
     }
 )
-"""Launch slot: what the host fills in, and the counter of segments."""
+"""Launch slot: what the host fills in, and the counters of warps, the first of each row of ``ended``."""
 
 SEGMENT = np.dtype(
     {
@@ -54,6 +66,50 @@ SEGMENT = np.dtype(
 
 RECORD = np.dtype([("clock", "<u4"), ("region", "<u4")])
 """One change of region."""
+
+
+def recorded(blocks: int, first: int, every: int) -> int:
+    """Return how many of ``blocks`` blocks record: those below ``first``, and each ``every``-th, or none for 0."""
+    if first >= blocks:
+        return blocks
+    return first + (-(-blocks // every) - -(-first // every) if every else 0)
+
+
+def slot(segments: int, count: int, first: int, every: int, blocks: int) -> np.ndarray:
+    """Return a slot for a kernel that was not launched with it yet, one of :data:`SLOT`.
+
+    Args:
+        segments: Device address of the ring.
+        count: Its segments, a power of two.
+        first: See :func:`recorded`.
+        every: See :func:`recorded`; a power of two.
+        blocks: Blocks of the grid, those of clusters counted one by one.
+
+    Raises:
+        ValueError: ``count`` is no power of two, or no block records.
+    """
+    chosen = recorded(blocks, first, every)
+    if count < 1 or count & (count - 1) or every & (every - 1) or chosen < 1:
+        raise ValueError(f"expected powers of two and a block that records, got {count}, {every} and {chosen}")
+    result = np.zeros(1, SLOT)
+    result["magic"], result["segments"], result["count"] = MAGIC, segments, count
+    result["first"], result["mask"], result["blocks"] = first, (every - 1) & 0xFFFFFFFF, chosen
+    result["step"] = every.bit_length() - 1 if every else 31
+    result["base"] = first + (-first // every) if every else 0
+    result["shift"] = (chosen - 1).bit_length()
+    return result
+
+
+def rank(filled: np.ndarray, block: int) -> int | None:
+    """Return which of the blocks that record the one of linear number ``block`` is, or None."""
+    if block < int(filled["first"]):
+        return block
+    return None if block & int(filled["mask"]) else int(filled["base"]) + (block >> int(filled["step"]))
+
+
+def launches(filled: np.ndarray, segments: int) -> int:
+    """Return the launches of a slot that have ended, of blocks with so many segments each."""
+    return int(filled["ended"].reshape(32, 16)[:segments, 0].min()) >> int(filled["shift"])
 
 
 def written(attempted: int, regions: np.ndarray, table: Mapping[str, Any]) -> int:

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from . import format
 from .decode import Chunk, heads
-from .format import MAGIC, RECORD, SEGMENT, SLOT
+from .format import RECORD, SEGMENT, SLOT
 from .model import LAUNCHES
 
 __all__ = ["Memory", "Ring", "Rings", "sampling"]
@@ -48,26 +49,24 @@ def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int) -> 
     Args:
         blocks: Blocks of the grid.
         block_bytes: Bytes that the segments of one take.
-        sample: Record one of so many; None for no wish.
+        sample: Record one of so many, rounded up to a power of two; None for no wish.
         budget: Bytes that one launch may take.
 
     Returns:
         ``first`` and ``every``; all blocks are ``(0xffffffff, 0)``.
     """
     if sample is not None:
-        return (0xFFFFFFFF, 0) if sample == 1 else (0, sample)
+        return (0xFFFFFFFF, 0) if sample == 1 else (0, _power(sample))
     most = max(budget // block_bytes, 2)
     if blocks <= most:
         return 0xFFFFFFFF, 0
     first = most // 2
-    return first, -(-blocks // (most - first))
+    return first, _power(-(-blocks // (most - first)))
 
 
-def _recorded(blocks: int, first: int, every: int) -> int:
-    """Return how many blocks record."""
-    if first >= blocks:
-        return blocks
-    return first + (-(-blocks // every) - -(-first // every) if every else 0)
+def _power(least: int) -> int:
+    """Return the smallest power of two that is not below ``least``."""
+    return 1 << (least - 1).bit_length()
 
 
 @dataclasses.dataclass(eq=False)
@@ -85,7 +84,7 @@ class Ring:
         per_launch: Segments of one launch.
         segments: Address of the ring.
         count: Its segments.
-        begun: Segments that were begun, as far as read.
+        begun: Segments of launches that have ended, as far as read.
         tail: First segment that is not read.
         lost: Segments that were overwritten before they were read.
     """
@@ -175,17 +174,19 @@ class Rings:
     def _make(self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool) -> Ring:
         x, y, z = (*grid, 1, 1, 1)[:3]
         shape = (int(x) * int(table["num_ctas"]), int(y), int(z))
-        blocks, warps, size = math.prod(shape), int(table["num_warps"]), int(table["segment_bytes"])
+        blocks, warps, size = math.prod(shape), int(table["segments"]), int(table["segment_bytes"])
         first, every = sampling(blocks, warps * size, self._sample, self._size // 8)
-        per_launch = _recorded(blocks, first, every) * warps
+        per_launch = format.recorded(blocks, first, every) * warps
         room = self._size if self._used + self._size <= _TOTAL else max((_TOTAL - self._used) // 2, size)
-        count = max(room // size, 1)
+        fits = max(room // size, 1)
+        count = 1 << (fits.bit_length() - 1)
+        # What has room for a launch gets one whole.
+        if count < per_launch <= fits:
+            count *= 2
         address = self._within_four_gib(count * size)
         self._used += count * size
         slot = _take_slot(self.memory)
-        filled = np.zeros(1, SLOT)
-        filled[0] = (MAGIC, address, count, first, every, 0)
-        self.memory.write(slot, filled)
+        self.memory.write(slot, format.slot(address, count, first, every, blocks))
         return Ring(slot, len(self._rings), kernel, table, stream, captured, shape, per_launch, address, count)
 
     def _within_four_gib(self, size: int) -> int:
@@ -218,9 +219,9 @@ class Rings:
         return hurry
 
     def _cursor(self, ring: Ring) -> int:
-        """Return the segments that were begun; the counter on the GPU has 32 bits."""
+        """Return the segments of launches that have ended."""
         slot = self.memory.read(ring.slot, SLOT.itemsize).view(SLOT)[0]
-        return ring.begun + ((int(slot["cursor"]) - ring.begun) & 0xFFFFFFFF)
+        return format.launches(slot, int(ring.table["segments"])) * ring.per_launch
 
     def _drain(self, ring: Ring, final: bool) -> bool:
         ring.begun = begun = self._cursor(ring)
@@ -299,7 +300,7 @@ class Rings:
             row["kernel"], row["device"], row["stream"] = ring.kernel, self.memory.index, ring.stream
             row["replay"], row["grid"] = ring.captured, math.prod(ring.grid)
             row["start"], row["end"] = round(start * tick), round(end * tick)
-            row["ctas"] = segments // int(ring.table["num_warps"])
+            row["ctas"] = segments // int(ring.table["segments"])
         return result
 
     @staticmethod
@@ -334,7 +335,7 @@ def _take_slot(memory: Memory) -> int:
         free = _slots.setdefault(id(memory), [])
         if not free:
             slab = memory.allocate(_SLAB)
-            free.extend(range(slab, slab + _SLAB, SLOT.itemsize))
+            free.extend(range(slab, slab + _SLAB - SLOT.itemsize + 1, SLOT.itemsize))
         return free.pop()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import format
 from .assemble import SEGMENTS
 from .format import MAGIC, RECORD, SEGMENT, SLOT, VERSION
 from .model import CATEGORIES, Device, Kernel, Loop, Region
@@ -211,6 +212,7 @@ def table(kernel: Kernel, capacity: int = 512, first_warps: tuple[int, ...] = (0
         "target": kernel.target,
         "num_warps": kernel.num_warps,
         "num_ctas": 1,
+        "segments": kernel.num_warps,
         "segment_bytes": -(-(SEGMENT.itemsize + capacity * RECORD.itemsize) // 128) * 128,
         "capacity": capacity,
         "batch_limit": capacity - 1,
@@ -298,16 +300,19 @@ def emulate(memory: FakeMemory, pointer: int, entry: dict[str, Any], recording: 
     slot = memory.at(pointer, SLOT.itemsize).view(SLOT)
     if slot["magic"][0] != MAGIC:
         return
-    ring, count, first, every = (int(slot[name][0]) for name in ("segments", "count", "first", "every"))
+    ring, count, blocks = (int(slot[name][0]) for name in ("segments", "count", "blocks"))
+    before, ended = format.launches(slot[0], entry["segments"]), slot["ended"][0]
     size, capacity = entry["segment_bytes"], entry["capacity"]
     ends = np.cumsum(recording.segments["count"])
     for row in np.flatnonzero(recording.segments["launch"] == launch):
         segment = recording.segments[row]
         block = int(segment["cta"])
-        if block >= first and not (every and block % every == 0):
+        rank = format.rank(slot[0], block)
+        if rank is None:
             continue
-        sequence = int(slot["cursor"][0])
-        slot["cursor"] += 1
+        warp = int(segment["warp"])
+        sequence = (before * blocks + rank) * entry["segments"] + warp
+        ended[warp, 0] += 1 if rank else (1 << int(slot["shift"][0])) - blocks + 1
         place = memory.at(ring + sequence % count * size, size)
         head = place[: SEGMENT.itemsize].view(SEGMENT)
         head["sequence"] = head["done"] = sequence + 1

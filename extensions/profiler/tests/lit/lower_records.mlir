@@ -13,36 +13,41 @@
 // CHECK-SAME: ttg.profile_scratch_memory_size = 1024 : i32
 // CHECK-LABEL: llvm.func @kernel
 // CHECK: "llvm.nvvm.read.ptx.sreg.clock64"
-// CHECK: llvm.atomicrmw add
+// CHECK-NOT: llvm.atomicrmw
 // The warp keeps the halves of the address, and writes if there is room.
 // CHECK: %[[FITS:.+]] = llvm.icmp "ule" %[[LOW:.+]], %
 // CHECK: %[[WRITES:.+]] = llvm.and %{{.+}}, %[[FITS]]
-// CHECK: llvm.inline_asm has_side_effects {{.*}}mov.u32 now, %clock; @$0 st.global.v2.u32 [place + 0], {now, 1}; }", "b,r,r" %[[WRITES]], %[[LOW]]
+// CHECK: %[[NOW:.+]] = llvm.inline_asm has_side_effects {{.*}}mov.u32 $0, %clock
 // CHECK: llvm.add %arg0, %arg0
-// CHECK: llvm.inline_asm has_side_effects {{.*}}[place + 8], {now, 2}; }", "b,r,r" %[[WRITES]], %[[LOW]]
+// A store comes where the warp does not wait for its clock any more.
+// CHECK: llvm.inline_asm has_side_effects {{.*}}@$0 st.global.v2.u32 [place + 0], {$3, 1}; }", "b,r,r,r" %[[WRITES]], %[[LOW]], %{{.+}}, %[[NOW]]
+// CHECK: mov.u32 $0, %clock
+// CHECK: llvm.inline_asm has_side_effects {{.*}}[place + 8], {$3, 2}; }", "b,r,r,r" %[[WRITES]], %[[LOW]]
 // CHECK: llvm.add %[[LOW]], %{{.+}} : i32
 // CHECK: ^{{bb.+}}:
-// CHECK: [place + 0], {now, 3}
+// CHECK: [place + 0], {$3, 3}
+// CHECK: llvm.atomicrmw add
 // CHECK: llvm.return
+// CHECK: llvm.atomicrmw add
 // CHECK: llvm.return
 
 // AMD: "llvm.amdgcn.s.memtime"
 // AMD: "llvm.amdgcn.s.memrealtime"
 // AMD: "llvm.amdgcn.s.memtime"
 // AMD-NEXT: llvm.trunc
-// AMD-NEXT: llvm.cond_br %{{.+}}, ^[[WRITE:bb.+]], ^[[AFTER:bb.+]]
+// AMD: llvm.add %arg0, %arg0
+// AMD: llvm.cond_br %{{.+}}, ^[[WRITE:bb.+]], ^[[AFTER:bb.+]]
 // AMD: ^[[WRITE]]:
 // AMD: llvm.store
 // AMD: llvm.store
 // AMD-NEXT: llvm.br ^[[AFTER]]
 
-// A segment is taken without a look at the slot, and the slot is read at the end.
+// The slot is read at the end.
 // HEADER-LABEL: llvm.func @kernel
-// HEADER-NOT: llvm.load
-// HEADER: llvm.atomicrmw add
 // HEADER-NOT: llvm.load
 // HEADER: llvm.add %arg0, %arg0
 // HEADER: llvm.load
+// HEADER: llvm.atomicrmw add
 
 module attributes {profiler.capacity = 16 : i64, profiler.loops = [], profiler.mode = "auto", profiler.regions = [{category = "entry"}, {category = "barrier"}, {category = "other"}, {category = "other"}], profiler.roles = [], "ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
 llvm.func @kernel(%arg0: i32, %arg1: i1, %arg2: !llvm.ptr<1>, %arg3: !llvm.ptr<1>) {

@@ -292,7 +292,7 @@ def test_where_nothing_can_be_recorded_the_program_goes_on(world, monkeypatch, t
 def test_a_small_buffer_says_what_would_fit(world):
     with profile(sample=1, buffer=10 * world.entry["segment_bytes"], interval=60) as p:
         launch()
-    assert p.data.loss.segments == 4 * BLOCKS - 10
+    assert p.data.loss.segments == 4 * BLOCKS - 8
     assert p.data.loss.needed == 4 * BLOCKS * world.entry["segment_bytes"]
     with profile(sample=1, buffer=p.data.loss.needed, interval=60) as again:
         launch()

@@ -23,8 +23,13 @@ inline constexpr llvm::StringLiteral rolesName = "profiler.roles";
 inline constexpr llvm::StringLiteral modeName = "profiler.mode";
 /// Attribute of the module: how many records a warp may write.
 inline constexpr llvm::StringLiteral capacityName = "profiler.capacity";
+/// Attribute of the module: a digest of the kernel in which records were placed.
+inline constexpr llvm::StringLiteral digestName = "profiler.digest";
 /// Attribute of the module: the table of the kernel, as JSON.
 inline constexpr llvm::StringLiteral tableName = "profiler.table";
+
+/// Returns the 64-bit FNV-1a digest of a text, the same in each process.
+uint64_t digestOf(llvm::StringRef text);
 
 } // namespace tritonext::profiler
 
