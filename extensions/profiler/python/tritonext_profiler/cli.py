@@ -87,7 +87,8 @@ def _run(arguments: list[str]) -> int:
     with recording:
         status = _execute(options.script, options.module, options.arguments)
     if not options.quiet:
-        recording.show(Console(stderr=not sys.stdout.isatty()))
+        # A file or a pipe is as wide as the tables are.
+        recording.show(Console() if sys.stdout.isatty() else Console(stderr=True, width=150))
     for path in options.output:
         recording.save(path)
     return status

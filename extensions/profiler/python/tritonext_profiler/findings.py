@@ -12,6 +12,7 @@ __all__ = ["Finding", "findings", "measurement"]
 
 # Shares and ratios from which something is worth a sentence.
 _WAIT = 0.15
+_ISSUE = 0.20
 _CONVERSION = 0.05
 _BARRIER = 0.05
 _TAIL = 0.10
@@ -55,7 +56,7 @@ def measurement(profile: Profile) -> tuple[Finding, ...]:
     result = []
     if profile.loss:
         loss = profile.loss
-        wishes = [f"buffer={loss.needed}, or a sparser sample"] if loss.segments else []
+        wishes = [f"buffer={loss.needed}, or a sparser sample"] if loss.launches or loss.segments else []
         wishes += [f"records={loss.needed_records}"] if loss.records else []
         advice = f"profile with {' and '.join(wishes)}"
         result.append(Finding("loss", str(loss), ", ".join(loss.kernels), advice, severe=True))
@@ -155,6 +156,19 @@ def _copies(analysis: Analysis) -> Iterator[Finding]:
         advice,
         share * (analysis.phases[1] if analysis.phases else 1.0),
     )
+
+
+def _issue(analysis: Analysis) -> Iterator[Finding]:
+    share = analysis.share("copy_issue", phase="steady")
+    if share >= _ISSUE and len(analysis.roles) < 2:
+        yield Finding(
+            "copy-issue",
+            f"warps spend {_percent(share)} of steady state on issuing copies{_place(analysis, 'copy_issue')}",
+            f"MMA issue {_percent(analysis.share('mma_issue', phase='steady'))}, MMA waits "
+            f"{_percent(analysis.share('mma_wait', phase='steady'))} of steady state",
+            "copies by tensor descriptors are issued by one thread, and a producer of its own hides them altogether",
+            share,
+        )
 
 
 def _products(analysis: Analysis) -> Iterator[Finding]:
@@ -292,7 +306,8 @@ def _spread(analysis: Analysis) -> Iterator[Finding]:
             "choose tiles that fill the last wave" + (", or a persistent or split-K kernel" if rest else ""),
             waves.idle,
         )
-    if waves.slowdown >= _SLOW_SM:
+    # A few CTAs on each SM do not tell whether the SM is slow or they are.
+    if waves.slowdown >= _SLOW_SM and waves.recorded >= 2 * waves.sms:
         yield Finding(
             "slow-sm",
             f"CTAs on SM {waves.slow_sm} take {_percent(waves.slowdown)} longer than on the median SM{seen}",
@@ -343,6 +358,7 @@ _RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...] = (
     _integrity,
     _moved,
     _copies,
+    _issue,
     _products,
     _loads,
     _conversions,

@@ -250,6 +250,7 @@ class Loss:
     """What was not recorded, and why.
 
     Attributes:
+        launches: Launches that were not recorded because there was no room.
         segments: Warps whose place was taken before it was read.
         records: Transitions that found no place in that of their warp.
         capacity: Bytes of the buffer of a kernel.
@@ -258,6 +259,7 @@ class Loss:
         kernels: Names of the kernels concerned.
     """
 
+    launches: int = 0
     segments: int = 0
     records: int = 0
     capacity: int = 0
@@ -266,13 +268,15 @@ class Loss:
     kernels: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.segments or self.records)
+        return bool(self.launches or self.segments or self.records)
 
     def __str__(self) -> str:
         parts = []
-        if self.segments:
+        if self.launches or self.segments:
+            lost = ((self.launches, "launches"), (self.segments, "warps"))
+            what = " and ".join(f"{count:,} {name}" for count, name in lost if count)
             parts.append(
-                f"{self.segments:,} warps are missing: a buffer of {self.capacity:,} bytes was not read in time, "
+                f"{what} are missing: a buffer of {self.capacity:,} bytes was not read in time, "
                 f"{self.needed:,} would have held all"
             )
         if self.records:

@@ -27,6 +27,10 @@ _FOUR_GIB = 1 << 32
 _TOTAL = 1 << 30
 # Launches of a kernel that may overlap their successors take turns.
 _TURNS = 4
+# What one launch may take of a ring, and what it may while the ring is nearly full.
+_SHARES = (8, 256)
+# Blocks of a launch that record more than begin and end without a wish; a launch has seldom more to tell.
+_BLOCKS = 512
 
 
 class Memory(Protocol):
@@ -40,7 +44,7 @@ class Memory(Protocol):
     def write(self, address: int, data: np.ndarray) -> None: ...
 
 
-def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int) -> tuple[int, int]:
+def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int, most: int = 1 << 31) -> tuple[int, int]:
     """Choose the blocks that record: those below ``first``, and each ``every``-th.
 
     Without a wish, as many as fit the budget: half of them the first ones, which run at the same time, and the others
@@ -51,13 +55,14 @@ def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int) -> 
         block_bytes: Bytes that the segments of one take.
         sample: Record one of so many, rounded up to a power of two; None for no wish.
         budget: Bytes that one launch may take.
+        most: Blocks of a launch that may record, unless wished for.
 
     Returns:
         ``first`` and ``every``; all blocks are ``(0xffffffff, 0)``.
     """
     if sample is not None:
         return (0xFFFFFFFF, 0) if sample == 1 else (0, _power(sample))
-    most = max(budget // block_bytes, 2)
+    most = max(min(budget // block_bytes, most), 2)
     if blocks <= most:
         return 0xFFFFFFFF, 0
     first = most // 2
@@ -86,6 +91,7 @@ class Ring:
         count: Its segments.
         begun: Segments of launches that have ended, as far as read.
         tail: First segment that is not read.
+        issued: Segments of all launches that were given the ring.
         lost: Segments that were overwritten before they were read.
     """
 
@@ -101,6 +107,7 @@ class Ring:
     count: int
     begun: int = 0
     tail: int = 0
+    issued: int = 0
     lost: int = 0
 
     def data_ptr(self) -> int:
@@ -111,6 +118,16 @@ class Ring:
     def bytes(self) -> int:
         """Bytes of one segment."""
         return int(self.table["segment_bytes"])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Blank:
+    """Stands for a ring where there is no room: its slot lets a kernel record nothing."""
+
+    slot: int
+
+    def data_ptr(self) -> int:
+        return self.slot
 
 
 class Rings:
@@ -133,6 +150,9 @@ class Rings:
         self._rings: dict[tuple, Ring] = {}
         self._used = 0
         self._turns: dict[tuple, int] = {}
+        self._blank: _Blank | None = None
+        # Launches that found no room, by kernel, and the bytes that they would have taken.
+        self.skipped: dict[int, list[int]] = {}
         self._lock = threading.Lock()
         # Begin, end and blocks of launches of which nothing else is kept.
         self._times: dict[tuple[int, int], list[int]] = {}
@@ -145,8 +165,11 @@ class Rings:
 
     def ring(
         self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, overlaps: bool
-    ) -> Ring:
+    ) -> Ring | _Blank:
         """Return the ring for a launch, in the thread that launches.
+
+        How much each launch writes is known, and so whether there is room. With little room, fewer blocks record, in a
+        second ring; with none, the launch is not recorded, and counted.
 
         Args:
             kernel: Index of the kernel.
@@ -163,19 +186,34 @@ class Rings:
         with self._lock:
             if captured:
                 key = (*key, len(self._rings))
-            elif overlaps:
+                ring = self._rings[key] = self._make(kernel, table, grid, stream, True, _SHARES[0])
+                return ring
+            if overlaps:
                 turn = self._turns[key] = (self._turns.get(key, -1) + 1) % _TURNS
                 key = (*key, -1, turn)
-            ring = self._rings.get(key)
-            if ring is None:
-                ring = self._rings[key] = self._make(kernel, table, grid, stream, captured)
-            return ring
+            for share in _SHARES:
+                ring = self._rings.get((key, share))
+                if ring is None:
+                    ring = self._rings[key, share] = self._make(kernel, table, grid, stream, False, share)
+                waiting = ring.issued - ring.tail
+                if not waiting or waiting + ring.per_launch <= ring.count:
+                    ring.issued += ring.per_launch
+                    return ring
+            counts = self.skipped.setdefault(kernel, [0, 0])
+            counts[0] += 1
+            counts[1] += ring.per_launch * ring.bytes
+            if self._blank is None:
+                self._blank = _Blank(_take_slot(self.memory))
+            return self._blank
 
-    def _make(self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool) -> Ring:
+    def _make(
+        self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, share: int
+    ) -> Ring:
         x, y, z = (*grid, 1, 1, 1)[:3]
         shape = (int(x) * int(table["num_ctas"]), int(y), int(z))
         blocks, warps, size = math.prod(shape), int(table["segments"]), int(table["segment_bytes"])
-        first, every = sampling(blocks, warps * size, self._sample, self._size // 8)
+        most = _BLOCKS if table["mode"] != "header" else blocks
+        first, every = sampling(blocks, warps * size, self._sample, self._size // share, most)
         per_launch = format.recorded(blocks, first, every) * warps
         room = self._size if self._used + self._size <= _TOTAL else max((_TOTAL - self._used) // 2, size)
         fits = max(room // size, 1)
@@ -323,6 +361,9 @@ class Rings:
                     _give_slot(self.memory, ring.slot)
             self._rings.clear()
             self._used = 0
+            if self._blank is not None:
+                _give_slot(self.memory, self._blank.slot)
+                self._blank = None
 
 
 # Slots by GPU. Those of captured launches are never given back: a graph may use them at any time.
@@ -336,7 +377,10 @@ def _take_slot(memory: Memory) -> int:
         if not free:
             slab = memory.allocate(_SLAB)
             free.extend(range(slab, slab + _SLAB - SLOT.itemsize + 1, SLOT.itemsize))
-        return free.pop()
+        slot = free.pop()
+    # One that was used before has a ring's address in it.
+    memory.write(slot, np.zeros(1, SLOT))
+    return slot
 
 
 def _give_slot(memory: Memory, slot: int) -> None:

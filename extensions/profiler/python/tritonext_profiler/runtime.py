@@ -35,7 +35,7 @@ from .gpu import gpu
 from .model import HostEvent, Kernel, Loss, Profile
 from .passes import MODES, pipeline
 from .report import terminal
-from .rings import Ring, Rings
+from .rings import Rings
 from .table import kernel_of, table_of
 
 __all__ = ["BUFFER", "ProfileWarning", "profile"]
@@ -120,13 +120,16 @@ class profile:
         self._undo: list[Callable[[], None]] = []
         self._rings: dict[int, Rings | None] = {}
         # By id of the compiled kernel, which is held so that the id stays its own.
-        self._compiled: dict[int, tuple[Any, int]] = {}
+        self._compiled: dict[int, tuple[Any, int, bool]] = {}
         self._tables: list[Mapping[str, Any]] = []
         self._kernels: dict[int, Kernel] = {}
-        self._plain: set[str] = set()
-        self._seen: set[str] = set()
+        # Names of launched kernels, and whether they are recorded.
+        self._wanted: dict[str, bool] = {}
         self._matched = False
+        # Launches as tuples: one is made for each, in the time of the program.
+        self._launches: list[tuple[str, int, int, int, int, int, bool]] = []
         self._events: list[HostEvent] = []
+        self._thread_local = threading.local()
         self._missed_events = 0
         self._paused = 0
         self._notices: list[str] = []
@@ -221,8 +224,12 @@ class profile:
                 self._notices.append(f"of {len(times):,} launches only begin and end are kept; memory= keeps more")
         devices = [rings.memory.describe() for rings in groups]
         self.data = made.profile(kernels, devices)
-        self.data.events = tuple(self._events)
-        self.data.loss = self._loss([ring for rings in groups for ring in rings.rings])
+        named = [
+            HostEvent("launch", name, begin, end, thread, device, stream, "capture" if captured else "")
+            for name, begin, end, thread, device, stream, captured in self._launches
+        ]
+        self.data.events = tuple(sorted([*self._events, *named], key=lambda event: event.start))
+        self.data.loss = self._loss(groups)
         if len(made.launches):
             self.data.host_offset = self._offset(groups[0].memory.index)
         if self._missed_events:
@@ -230,21 +237,25 @@ class profile:
         if not self._matched:
             self._tell(self._nothing())
 
-    def _loss(self, rings: list[Ring]) -> Loss:
-        lossy = [ring for ring in rings if ring.lost]
+    def _loss(self, groups: list[Rings]) -> Loss:
+        lossy = [ring for rings in groups for ring in rings.rings if ring.lost]
+        skipped = [(kernel, *counts) for rings in groups for kernel, counts in rings.skipped.items()]
         warps = self.data.warps
         short = np.flatnonzero(warps["dropped"])
         kernel = self.data.launches["kernel"][warps["launch"][short]]
-        names = [self._tables[ring.kernel]["kernel"] for ring in lossy]
-        names += [self._tables[number]["kernel"] for number in np.unique(kernel)]
+        numbers = [ring.kernel for ring in lossy] + [kernel for kernel, *_ in skipped] + np.unique(kernel).tolist()
         came_to = warps["dropped"][short] + warps["count"][short] - 1
+        # What would have held all of one ring, or all launches of a kernel that found no room in full ones.
+        needed = [ring.begun * ring.bytes for ring in lossy]
+        needed += [self._limits[0] + size for _, _, size in skipped]
         return Loss(
+            launches=sum(count for _, count, _ in skipped),
             segments=sum(ring.lost for ring in lossy),
             records=int(warps["dropped"].sum()),
-            capacity=max((ring.count * ring.bytes for ring in lossy), default=0),
-            needed=max((ring.begun * ring.bytes for ring in lossy), default=0),
+            capacity=max((ring.count * ring.bytes for ring in lossy), default=self._limits[0] if skipped else 0),
+            needed=max(needed, default=0),
             needed_records=int(came_to.max(initial=0)),
-            kernels=tuple(dict.fromkeys(names)),
+            kernels=tuple(dict.fromkeys(self._tables[number]["kernel"] for number in numbers)),
         )
 
     def _offset(self, device: int) -> int | None:
@@ -257,10 +268,10 @@ class profile:
 
     def _nothing(self) -> str:
         pattern = self._pattern.pattern
-        if not self._seen:
+        if not self._wanted:
             return "no kernel was launched in the block"
-        near = difflib.get_close_matches(pattern, self._seen, n=3, cutoff=0.4) or sorted(self._seen)[:5]
-        more = len(self._seen) - len(near)
+        near = difflib.get_close_matches(pattern, self._wanted, n=3, cutoff=0.4) or sorted(self._wanted)[:5]
+        more = len(self._wanted) - len(near)
         names = ", ".join(near) + (f" and {more} more" if more else "")
         return f"no launched kernel matches {pattern!r}; launched were {names}"
 
@@ -280,12 +291,12 @@ class profile:
     # --- launches, in any thread -------------------------------------------------------------------------------------
 
     def _observe(self, launch: Any) -> Any:
-        kernel = launch.kernel
-        name = kernel.__name__
-        self._seen.add(name)
-        scope = self._scope
+        name = launch.kernel.__name__
+        wanted = self._wanted.get(name)
+        if wanted is None:
+            wanted = self._wanted[name] = self._pattern.search(name) is not None
         # An autotuner must choose by times without records, and those launches are no part of the program.
-        if launch.tuning or scope is None or self._paused or name in self._plain or not self._pattern.search(name):
+        if not wanted or launch.tuning or self._paused:
             return launch.proceed()
         self._matched = True
         begin = time.perf_counter_ns()
@@ -294,39 +305,40 @@ class profile:
         if rings is None:
             return launch.proceed()
         stream = driver.active.get_current_stream(device)
-        capturing = rings.memory.capturing(stream)
+        self._thread_local.capturing = capturing = rings.memory.capturing(stream)
         try:
             # In a capture the kernel with records may be a new one, which has to be loaded.
-            with scope, rings.memory.relaxed() if capturing else _NOTHING:
+            with self._scope, rings.memory.relaxed() if capturing else _NOTHING:
                 compiled = launch.proceed()
         except Exception as error:
             failure = error
         else:
             if compiled is not None and not launch.warmup:
-                label = "capture" if capturing else ""
-                self._launched(compiled, launch, rings, HostEvent("launch", name, begin, 0, 0, device, stream, label))
+                self._launched(compiled, launch, rings, capturing)
+                if len(self._launches) < _EVENTS:
+                    end, thread = time.perf_counter_ns(), threading.get_ident()
+                    self._launches.append((name, begin, end, thread, device, stream, capturing))
+                else:
+                    self._missed_events += 1
             return compiled
         # Where the program itself is wrong, the plain launch says so.
         compiled = launch.proceed()
-        self._plain.add(name)
-        self._tell(f"{name} is not recorded: {_sentence(failure)}")
+        self._leave_out(name, failure)
         return compiled
 
-    def _launched(self, compiled: Any, launch: Any, rings: Rings, event: HostEvent) -> None:
+    def _leave_out(self, name: str, error: Exception) -> None:
+        self._wanted[name] = False
+        self._tell(f"{name} is not recorded: {_sentence(error)}")
+
+    def _launched(self, compiled: Any, launch: Any, rings: Rings, capturing: bool) -> None:
+        """Describe a kernel at its first launch that is no capture: to load the plain one may wait for the GPU."""
+        known = self._compiled.get(id(compiled))
+        if capturing or (known is not None and known[1] in self._kernels):
+            return
         try:
-            number = self._number(compiled)
-            # Loading the plain kernel may wait for the GPU, which a capture does not allow.
-            if number not in self._kernels and not event.label:
-                self._kernels[number] = self._described(compiled, launch, rings)
+            self._kernels[self._number(compiled)] = self._described(compiled, launch, rings)
         except Exception as error:
-            self._plain.add(event.name)
-            self._tell(f"{event.name} is not recorded: {_sentence(error)}")
-            return
-        if len(self._events) >= _EVENTS:
-            self._missed_events += 1
-            return
-        now = {"end": time.perf_counter_ns(), "thread": threading.get_ident()}
-        self._events.append(dataclasses.replace(event, **now))
+            self._leave_out(launch.kernel.__name__, error)
 
     def _number(self, compiled: Any) -> int:
         """Return the index of a compiled kernel."""
@@ -338,7 +350,8 @@ class profile:
                 if not same:
                     same = [len(self._tables)]
                     self._tables.append(entry)
-                known = self._compiled[id(compiled)] = compiled, same[0]
+                overlaps = bool(getattr(compiled.metadata, "launch_pdl", False))
+                known = self._compiled[id(compiled)] = compiled, same[0], overlaps
         return known[1]
 
     def _described(self, compiled: Any, launch: Any, rings: Rings) -> Kernel:
@@ -355,22 +368,24 @@ class profile:
     def _checked(self, number: int) -> Kernel:
         """Return what is known about a kernel, and whether its records stand where they should."""
         kernel = self._kernels.get(number) or kernel_of(self._tables[number])
-        compiled = next(compiled for compiled, index in self._compiled.values() if index == number)
+        compiled = next(compiled for compiled, index, _ in self._compiled.values() if index == number)
         try:
             return dataclasses.replace(kernel, moved=integrity.check(compiled, kernel))
         except Exception as error:
             self._notices.append(f"the machine code of {kernel.name} is not checked: {_sentence(error)}")
             return kernel
 
-    def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Ring:
+    def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Any:
         device = driver.active.get_current_device()
         rings = self._rings.get(device) or self._rings_of(device)
         if rings is None:
             # A compiled kernel that is launched by itself, where nothing can be recorded.
             raise UserError("a kernel with records has no memory for them", found=f"GPU {device}")
-        overlaps = bool(getattr(compiled.metadata, "launch_pdl", False))
         number = self._number(compiled)
-        captured = rings.memory.capturing(stream)
+        captured = getattr(self._thread_local, "capturing", None)
+        if captured is None:
+            captured = rings.memory.capturing(stream)
+        overlaps = self._compiled[id(compiled)][2]
         return rings.ring(number, self._tables[number], tuple(grid), stream, captured, overlaps)
 
     def _rings_of(self, device: int) -> Rings | None:

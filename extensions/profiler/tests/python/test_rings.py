@@ -122,7 +122,7 @@ def test_what_is_overwritten_while_it_is_read_is_left_out(recording):
 
 def test_each_captured_launch_has_a_ring_and_streams_do_too(recording):
     memory = FakeMemory()
-    group = made(memory, size=1 << 16)
+    group = made(memory, size=1 << 20)
     same = {id(ring_of(group, stream=stream)) for stream in (1, 1, 2)}
     grids = {id(ring_of(group, grid=(12, 1))), id(ring_of(group, grid=(6, 2)))}
     captured = {id(ring_of(group, captured=True)) for _ in range(3)}
@@ -137,6 +137,28 @@ def test_each_captured_launch_has_a_ring_and_streams_do_too(recording):
     assert len(memory.taken) == 1, "the slots, which graphs may use"
     taken = {ring_of(group, stream=stream).slot for stream in range(4)}
     assert not taken & {ring.slot for ring in kept}
+
+
+def test_a_launch_takes_only_what_there_is_room_for(recording, monkeypatch):
+    memory = FakeMemory()
+    # Room for two launches of all blocks, and then for two of one block in each launch.
+    group = made(memory, size=ENTRY["segment_bytes"] * 96, sample=None)
+    monkeypatch.setattr(rings, "_SHARES", (2, 24))
+    given = [ring_of(group) for _ in range(40)]
+    full, sparse = given[0], given[2]
+    assert [ring is full for ring in given[:3]] == [True, True, False]
+    assert full.per_launch == 48 > sparse.per_launch
+    assert sparse.count // sparse.per_launch == sum(ring is sparse for ring in given)
+    blank = given[-1]
+    skipped = sum(ring is blank for ring in given)
+    assert group.skipped == {0: [skipped, skipped * sparse.per_launch * sparse.bytes]}
+    emulate(memory, blank.data_ptr(), ENTRY, recording)
+    # What was read makes room again.
+    for launch in range(2):
+        emulate(memory, full.data_ptr(), ENTRY, recording, launch)
+    group.drain()
+    assert ring_of(group) is full
+    assert len(decoded(group).launches) == 2
 
 
 def test_rings_do_not_cross_four_gigabytes():

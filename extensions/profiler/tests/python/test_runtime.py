@@ -299,6 +299,20 @@ def test_a_small_buffer_says_what_would_fit(world):
     assert not again.data.loss
 
 
+def test_launches_for_which_there_is_no_room_are_counted(world):
+    with profile(sample=1, buffer=50 * world.entry["segment_bytes"], interval=60) as p:
+        for _ in range(10):
+            launch()
+    # Two fit the first ring and two the second.
+    assert len(p.data.launches) == 4
+    assert (p.data.loss.launches, p.data.loss.segments) == (6, 0)
+    with profile(sample=1, buffer=p.data.loss.needed, interval=60) as again:
+        for _ in range(10):
+            launch()
+    assert len(again.data.launches) == 10
+    assert not again.data.loss
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [

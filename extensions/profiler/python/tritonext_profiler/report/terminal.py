@@ -85,7 +85,9 @@ def _heading(analysis: Analysis) -> RenderableType:
 def _table(*columns: tuple[str, str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name, justify in columns:
-        table.add_column(name, justify=justify, no_wrap=justify == "right", overflow="fold")
+        # Of what is narrowed, the text of the source can best spare it.
+        spare = name in {"source", "categories"}
+        table.add_column(name, justify=justify, no_wrap=not spare, overflow="fold" if spare else "ellipsis")
     return table
 
 
@@ -156,14 +158,15 @@ def _rooflines(analysis: Analysis) -> RenderableType:
 
 def _figures(analysis: Analysis) -> RenderableType:
     waves = analysis.waves
-    recorded = "" if waves.recorded == waves.grid else f", {waves.recorded:,} recorded"
-    lines = [
-        (
-            f"{waves.grid:,} CTAs{recorded} on {waves.sms} SMs, {waves.resident} at a time on each: {waves.waves:.2f} "
-            f"waves; tail {percent(waves.tail)} of a launch, {percent(waves.idle)} of SM time idle; "
+    line = f"{waves.grid:,} CTAs, {waves.resident} at a time on each SM: {waves.waves:.2f} waves; "
+    if waves.recorded == waves.grid:
+        line += (
+            f"tail {percent(waves.tail)} of a launch, {percent(waves.idle)} of SM time idle; "
             f"busiest SM {percent(waves.imbalance)} above the mean"
-        ),
-    ]
+        )
+    else:
+        line += f"{waves.recorded:,} of them recorded"
+    lines = [line]
     lines += [
         f"iteration of {entry.role}: median {entry.median:,.0f} cycles, p95 {entry.p95:,.0f}, p99 {entry.p99:,.0f}, "
         f"longest {entry.longest:,.0f}; {entry.warmup} of warm-up"
