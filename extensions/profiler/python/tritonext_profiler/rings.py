@@ -151,7 +151,7 @@ class Rings:
         self._used = 0
         self._turns: dict[tuple, int] = {}
         self._blank: _Blank | None = None
-        # Launches that found no room, by kernel, and the bytes that they would have taken.
+        # Launches that found no room, by kernel, and the segments that they would have had.
         self.skipped: dict[int, list[int]] = {}
         self._lock = threading.Lock()
         # Begin, end and blocks of launches of which nothing else is kept.
@@ -201,7 +201,7 @@ class Rings:
                     return ring
             counts = self.skipped.setdefault(kernel, [0, 0])
             counts[0] += 1
-            counts[1] += ring.per_launch * ring.bytes
+            counts[1] += max(other.per_launch for place, other in self._rings.items() if place[0] == key)
             if self._blank is None:
                 self._blank = _Blank(_take_slot(self.memory))
             return self._blank
@@ -344,6 +344,14 @@ class Rings:
     @staticmethod
     def _launches(chunk: Chunk) -> np.ndarray:
         return (heads(chunk.data)["sequence"].astype(np.int64) - 1) // chunk.per_launch
+
+    def needed(self) -> int:
+        """Return the bytes of a ring in which nothing would have been lost; 0 where nothing was."""
+        wanted = [_power(ring.begun) * ring.bytes for ring in self.rings if ring.lost]
+        for kernel, (_, segments) in self.skipped.items():
+            rings = [ring for ring in self.rings if ring.kernel == kernel]
+            wanted.append(max(_power(sum(r.issued for r in rings) + segments) * ring.bytes for ring in rings))
+        return max(wanted, default=0)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 

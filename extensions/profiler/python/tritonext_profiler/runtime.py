@@ -239,21 +239,18 @@ class profile:
 
     def _loss(self, groups: list[Rings]) -> Loss:
         lossy = [ring for rings in groups for ring in rings.rings if ring.lost]
-        skipped = [(kernel, *counts) for rings in groups for kernel, counts in rings.skipped.items()]
+        skipped = [(kernel, count) for rings in groups for kernel, (count, _) in rings.skipped.items()]
         warps = self.data.warps
         short = np.flatnonzero(warps["dropped"])
         kernel = self.data.launches["kernel"][warps["launch"][short]]
-        numbers = [ring.kernel for ring in lossy] + [kernel for kernel, *_ in skipped] + np.unique(kernel).tolist()
+        numbers = [ring.kernel for ring in lossy] + [kernel for kernel, _ in skipped] + np.unique(kernel).tolist()
         came_to = warps["dropped"][short] + warps["count"][short] - 1
-        # What would have held all of one ring, or all launches of a kernel that found no room in full ones.
-        needed = [ring.begun * ring.bytes for ring in lossy]
-        needed += [self._limits[0] + size for _, _, size in skipped]
         return Loss(
-            launches=sum(count for _, count, _ in skipped),
+            launches=sum(count for _, count in skipped),
             segments=sum(ring.lost for ring in lossy),
             records=int(warps["dropped"].sum()),
             capacity=max((ring.count * ring.bytes for ring in lossy), default=self._limits[0] if skipped else 0),
-            needed=max(needed, default=0),
+            needed=max((rings.needed() for rings in groups), default=0),
             needed_records=int(came_to.max(initial=0)),
             kernels=tuple(dict.fromkeys(self._tables[number]["kernel"] for number in numbers)),
         )

@@ -142,7 +142,7 @@ def test_each_captured_launch_has_a_ring_and_streams_do_too(recording):
 def test_a_launch_takes_only_what_there_is_room_for(recording, monkeypatch):
     memory = FakeMemory()
     # Room for two launches of all blocks, and then for two of one block in each launch.
-    group = made(memory, size=ENTRY["segment_bytes"] * 96, sample=None)
+    group = made(memory, size=ENTRY["segment_bytes"] * 128, sample=None)
     monkeypatch.setattr(rings, "_SHARES", (2, 24))
     given = [ring_of(group) for _ in range(40)]
     full, sparse = given[0], given[2]
@@ -151,7 +151,7 @@ def test_a_launch_takes_only_what_there_is_room_for(recording, monkeypatch):
     assert sparse.count // sparse.per_launch == sum(ring is sparse for ring in given)
     blank = given[-1]
     skipped = sum(ring is blank for ring in given)
-    assert group.skipped == {0: [skipped, skipped * sparse.per_launch * sparse.bytes]}
+    assert group.skipped == {0: [skipped, skipped * full.per_launch]}
     emulate(memory, blank.data_ptr(), ENTRY, recording)
     # What was read makes room again.
     for launch in range(2):

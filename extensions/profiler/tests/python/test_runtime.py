@@ -293,14 +293,15 @@ def test_a_small_buffer_says_what_would_fit(world):
     with profile(sample=1, buffer=10 * world.entry["segment_bytes"], interval=60) as p:
         launch()
     assert p.data.loss.segments == 4 * BLOCKS - 8
-    assert p.data.loss.needed == 4 * BLOCKS * world.entry["segment_bytes"]
+    # The next power of two.
+    assert p.data.loss.needed == 32 * world.entry["segment_bytes"]
     with profile(sample=1, buffer=p.data.loss.needed, interval=60) as again:
         launch()
     assert not again.data.loss
 
 
 def test_launches_for_which_there_is_no_room_are_counted(world):
-    with profile(sample=1, buffer=50 * world.entry["segment_bytes"], interval=60) as p:
+    with profile(sample=1, buffer=64 * world.entry["segment_bytes"], interval=60) as p:
         for _ in range(10):
             launch()
     # Two fit the first ring and two the second.
