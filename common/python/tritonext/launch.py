@@ -52,8 +52,8 @@ def observe(observer: Callable[[observing.Launch], Any]) -> observing.Handle:
     Args:
         observer: Called with the launch, in whichever thread it happens: ``launch.kernel``, whether it only compiles
             (``launch.warmup``), whether an autotuner measures with it (``launch.tuning``). Returns what
-            ``launch.proceed()`` returns, which does it. ``launch.compile()`` gives the compiled kernel and launches
-            nothing.
+            ``launch.proceed()`` returns, which does it. ``launch.launch_as(kernel)`` launches another kernel with the
+            same arguments instead, and ``launch.compile()`` gives the compiled kernel and launches nothing.
 
     Raises:
         InternalError: The installed Triton lacks what this is made of.

@@ -11,6 +11,7 @@ from triton import knobs
 from triton.compiler import compiler
 from triton.runtime import _allocation, autotuner, jit
 
+import tritonext
 from tritonext import launch
 from tritonext._triton import observing
 from tritonext.errors import InternalError, PipelineError
@@ -82,6 +83,16 @@ def test_observers_nest_and_leave_in_any_order():
         second.remove()
         plain[(1,)](fake_driver.Array("fp32"))
     assert order == ["second", "first", "second"]
+
+
+def test_another_kernel_may_be_launched_instead():
+    copy = tritonext.use(tritonext.Pipeline(name="empty"))(plain)
+    handle = launch.observe(lambda launched: launched.launch_as(copy))
+    with fake_driver.active():
+        compiled = plain[(1,)](fake_driver.Array("fp32"))
+        handle.remove()
+        assert plain[(1,)](fake_driver.Array("fp32")) is not compiled
+        assert copy[(1,)](fake_driver.Array("fp32")) is compiled
 
 
 def test_profile_memory_has_one_provider():

@@ -36,18 +36,26 @@ class Launch:
         warmup: Whether it is ``kernel.warmup``, which only compiles.
         tuning: Whether an autotuner measures a configuration with it.
         proceed: What the observer calls to do it.
+        launch_as: Launches another kernel instead, such as a copy with a pipeline, past what else observes.
         compile: Compiles it, with what is active where it is called, and launches nothing.
     """
 
-    __slots__ = ("compile", "kernel", "proceed", "tuning", "warmup")
+    __slots__ = ("compile", "kernel", "launch_as", "proceed", "tuning", "warmup")
 
     def __init__(
-        self, kernel: Any, warmup: bool, tuning: bool, proceed: Callable[[], Any], compile: Callable[[], Any]
+        self,
+        kernel: Any,
+        warmup: bool,
+        tuning: bool,
+        proceed: Callable[[], Any],
+        launch_as: Callable[[Any], Any],
+        compile: Callable[[], Any],
     ) -> None:
         self.kernel = kernel
         self.warmup = warmup
         self.tuning = tuning
         self.proceed = proceed
+        self.launch_as = launch_as
         self.compile = compile
 
 
@@ -177,15 +185,16 @@ def _run(original: Callable) -> Callable:
         if not observers:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
-        def proceed() -> Any:
-            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        def launch_as(kernel: Any) -> Any:
+            return original(kernel, *args, grid=grid, warmup=warmup, **kwargs)
 
         def compile() -> Any:
             return original(self, *args, grid=grid, warmup=True, **kwargs)
 
         tuning = getattr(_thread, "tuning", 0) > 0
+        proceed = functools.partial(launch_as, self)
         for handle in observers:
-            proceed = functools.partial(handle.value, Launch(self, warmup, tuning, proceed, compile))
+            proceed = functools.partial(handle.value, Launch(self, warmup, tuning, proceed, launch_as, compile))
         return proceed()
 
     return run
