@@ -113,7 +113,7 @@ def tlx_published(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, import rules, version copies, generated files and repository hygiene."""
-    session.install(*workspace.requirements("lint"))
+    session.install(*workspace.requirements("lint"), *workspace.requirements("docs"))
     session.run("python", "ci/lint.py", *session.posargs)
 
 
@@ -150,9 +150,14 @@ def bench_report(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Write the generated parts of README.md and docs/reference/; `-- --check` only compares."""
+    """Write the generated parts of README.md and docs/reference/, and build the site; `-- --serve` shows it.
+
+    `-- --check` only compares the generated parts.
+    """
     session.install(*workspace.requirements("docs"))
-    session.run("python", "ci/docs.py", *session.posargs)
+    session.run("python", "ci/docs.py", *(["--check"] if "--check" in session.posargs else []))
+    if "--check" not in session.posargs:
+        session.run("python", "ci/site.py", *session.posargs)
 
 
 @compiling_session(name="tlx-fuzz")

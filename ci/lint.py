@@ -50,6 +50,7 @@ def main(argv: list[str] | None = None) -> None:
         "hygiene": hygiene,
         "template": template,
         "generated files": lambda: tool("python", "ci/docs.py", *([] if fix else ["--check"])),
+        "site": lambda: tool("python", "ci/site.py"),
     }
     failed = 0
     for name, check in checks.items():

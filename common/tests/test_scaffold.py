@@ -160,6 +160,19 @@ def test_nothing_is_half_written(fails, tmp_path, monkeypatch):
     assert list(out.iterdir()) == []
 
 
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+QUOTED = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorials_quote_what_the_template_makes(page, whole):
+    quoted = QUOTED.findall(page.read_text())
+    if page.stem in ("pass", "dialect", "op"):
+        assert len(quoted) >= 3
+    for name, text in quoted:
+        assert text in (whole / name).read_text(), f"{page.name} quotes {name}"
+
+
 def copied(whole: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
     return shutil.copytree(whole, tmp_path / "copy")
 

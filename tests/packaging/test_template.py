@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import pytest
 
 from tritonext.scaffold import KINDS
 
-from .conftest import Environment, make_environment
+from .conftest import ROOT, Environment, make_environment
 
 pytest.importorskip("cookiecutter", reason="there is no cookiecutter in this environment; `nox -s tests` installs it")
 
@@ -26,8 +28,8 @@ def fresh(sdk_wheel, tmp_path_factory) -> Environment:
 def made(fresh, tools, tmp_path_factory) -> pathlib.Path:
     """The repository of the extension, its wheel built and installed with the commands that `tritonext new` prints."""
     work = tmp_path_factory.mktemp("work")
-    printed = fresh.check("-m", "tritonext", "new", "made", "--kind", ",".join(KINDS), cwd=work)
-    directory = work / "tritonext-made"
+    printed = fresh.check("-m", "tritonext", "new", "demo", "--kind", ",".join(KINDS), cwd=work)
+    directory = work / "tritonext-demo"
     fresh.check("-m", "tritonext", "new-pass", "CountLoads", cwd=directory)
     fresh.check("-m", "tritonext", "new-op", "row_gate", cwd=directory)
     _, build, install, test = (line.split() for line in printed.partition("next:\n")[2].splitlines())
@@ -50,6 +52,20 @@ def test_its_own_tests_and_conformance_pass(fresh, made):
     assert int(passed) > 100
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=lambda page: page.stem)
+def test_snippets_of_the_tutorials_run(fresh, made, page, tmp_path):
+    """Python by page, and the commands that look at an extension; those that make and build it ran for the fixture."""
+    text = page.read_text()
+    program = tmp_path / "snippets.py"
+    program.write_text("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)))
+    fresh.check(program, cwd=tmp_path)
+    commands = re.findall(r"^\$ (tritonext|python -m tritonext\.opt) (.*)$", text, re.MULTILINE)
+    for name, arguments in commands:
+        if arguments.split()[0] not in ("new", "toolchain"):
+            module = "tritonext" if name == "tritonext" else "tritonext.opt"
+            fresh.check("-m", module, *shlex.split(arguments), cwd=made)
+
+
 def test_conformance_sees_what_breaks_a_rule(fresh, made, tmp_path):
     """A pass without a refusal test and a message that no test has: the suite names both, and nothing else fails."""
     broken = shutil.copytree(made, tmp_path / "broken")
@@ -58,8 +74,8 @@ def test_conformance_sees_what_breaks_a_rule(fresh, made, tmp_path):
     assert done.returncode == 1, done.stdout
     failed = [line.split("::")[1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
     assert failed == [
-        "test_pass_has_its_lit_tests[made-raise-relu-invalid]",
-        "test_every_message_is_matched_by_a_test[made]",
+        "test_pass_has_its_lit_tests[demo-raise-relu-invalid]",
+        "test_every_message_is_matched_by_a_test[demo]",
     ]
     assert "expected tests/lit/raise_relu_invalid.mlir" in done.stdout
     assert "the comparison treats NaN or zero differently" in done.stdout
@@ -69,4 +85,4 @@ def test_conformance_of_nothing_is_an_error(environment, made):
     """In an environment without the extension the suite does not pass for want of anything to test."""
     done = run_tests(environment, made, "--tritonext-conformance", "-k", "test_sources")
     assert done.returncode == 4, done.stdout
-    assert "the extension made is not soundly installed" in done.stdout
+    assert "the extension demo is not soundly installed" in done.stdout
