@@ -28,8 +28,7 @@ private:
   /// Whether a loop loads something or makes descriptors of its own, beside what the ring is for.
   static bool hasLoads(scf::ForOp loop) {
     return llvm::any_of(loop.getBody()->without_terminator(), [](Operation &op) {
-      return isa<mlir::triton::LoadOp, mlir::triton::MakeTensorDescOp,
-                 mlir::triton::DescriptorLoadLikeOpInterface>(op);
+      return isa<mlir::triton::MakeTensorDescOp, mlir::triton::DescriptorLoadLikeOpInterface>(op);
     });
   }
 

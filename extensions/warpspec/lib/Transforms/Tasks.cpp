@@ -10,6 +10,7 @@ namespace ttg = mlir::triton::gpu;
 namespace tritonext::warpspec {
 
 ttg::WarpSpecializeOp specialize(Plan &plan) {
+  loadEarly(plan);
   Operation *first = plan.path.front();
   Location loc = plan.loop.getLoc();
   OpBuilder builder(first);

@@ -110,6 +110,55 @@ tt.func public @persistent(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.ten
 
 // -----
 
+// A row of which each thread has a little is loaded before the products; the rest of the epilogue stays.
+// CHECK-LABEL: @row
+// CHECK: default
+// CHECK: scf.for
+// CHECK: tt.make_range
+// CHECK: tt.load
+// CHECK-NEXT: scf.for
+// CHECK: tt.expand_dims
+// CHECK: tt.descriptor_store
+// REMARK: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#row = #ttg.slice<{dim = 0, parent = #mma}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @row(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32, %x: !tt.ptr<f32>) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  scf.for %tile = %row to %size step %c64 : i32 {
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%tile, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %tile] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+      scf.yield %d : tensor<64x64xf32, #mma>
+    } {tt.num_stages = 4 : i32}
+    %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32, #line>
+    %all = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #line>
+    %at = tt.addptr %all, %range : tensor<64x!tt.ptr<f32>, #line>, tensor<64xi32, #line>
+    %few = tt.load %at : tensor<64x!tt.ptr<f32>, #line>
+    %few_row = ttg.convert_layout %few : tensor<64xf32, #line> -> tensor<64xf32, #row>
+    %wide = tt.expand_dims %few_row {axis = 0 : i32} : tensor<64xf32, #row> -> tensor<1x64xf32, #mma>
+    %whole = tt.broadcast %wide : tensor<1x64xf32, #mma> -> tensor<64x64xf32, #mma>
+    %q = arith.addf %r, %whole : tensor<64x64xf32, #mma>
+    %o = arith.truncf %q : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+    %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+    tt.descriptor_store %dc[%tile, %tile], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  } {tt.flatten, tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
 // CHECK-LABEL: @conditional
 // CHECK: default
 // CHECK: %{{.+}}:2 = scf.if %{{.+}} -> (i32, i32)

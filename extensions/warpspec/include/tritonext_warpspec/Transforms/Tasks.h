@@ -53,6 +53,9 @@ void rewriteConsumer(Plan &plan, const Ring &ring, RingState start);
 /// Whether what a load of a loop needs can be computed an iteration ahead.
 bool canLoadAhead(mlir::scf::ForOp loop, mlir::triton::LoadOp load);
 
+/// Moves loads of a few bytes from behind the loop of the plan in front of it.
+void loadEarly(Plan &plan);
+
 /// Lets the loop of the plan, which it replaces, start the loads that are to be ahead.
 void loadAhead(Plan &plan);
 

@@ -1,0 +1,71 @@
+//===- LoadsEarly.cpp - Loads of an epilogue in front of the products -----===//
+//
+// What an epilogue loads for each column or row of a tile is there when the products end, if the
+// load has started before them. Nothing else in a warp group would hide its latency.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tritonext_warpspec/Transforms/Tasks.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+namespace tt = mlir::triton;
+namespace ttg = mlir::triton::gpu;
+
+namespace tritonext::warpspec {
+namespace {
+
+// Registers that are taken from the products meanwhile: four.
+constexpr int64_t mostBytes = 16;
+
+int64_t bytesOfThread(tt::LoadOp load) {
+  auto type = dyn_cast<RankedTensorType>(load.getType());
+  if (!type)
+    return 0;
+  return ttg::getTotalElemsPerThread(type) *
+         llvm::divideCeil(tt::getPointeeBitWidth(load.getPtr().getType()), 8);
+}
+
+/// Adds the ops behind `products` in its block that `op` needs, and returns whether they can be in
+/// front of it.
+bool collect(Operation *op, Operation *products, llvm::SetVector<Operation *> &needed) {
+  for (Value operand : op->getOperands()) {
+    Operation *owner = operand.getDefiningOp();
+    if (!owner || owner->getBlock() != products->getBlock() || owner->isBeforeInBlock(products) ||
+        needed.contains(owner))
+      continue;
+    if (owner == products || owner->getNumRegions() != 0 || !isMemoryEffectFree(owner) ||
+        !collect(owner, products, needed))
+      return false;
+  }
+  needed.insert(op);
+  return true;
+}
+
+} // namespace
+
+void loadEarly(Plan &plan) {
+  Operation *products = plan.loop;
+  if (!plan.isPersistent())
+    return;
+  SmallVector<tt::LoadOp> loads;
+  for (Operation *op = products->getNextNode(); op; op = op->getNextNode()) {
+    if (auto load = dyn_cast<tt::LoadOp>(op)) {
+      if (!load.getIsVolatile() && bytesOfThread(load) <= mostBytes)
+        loads.push_back(load);
+    } else if (!isMemoryEffectFree(op)) {
+      // Loads behind this one may read what it writes.
+      break;
+    }
+  }
+  for (tt::LoadOp load : loads) {
+    llvm::SetVector<Operation *> needed;
+    if (!collect(load, products, needed))
+      continue;
+    for (Operation *op : needed)
+      op->moveBefore(products);
+  }
+}
+
+} // namespace tritonext::warpspec
