@@ -124,7 +124,7 @@ def test_streams_and_threads_do_not_mix():
                 gemm()
 
     torch.cuda.synchronize()
-    with tritonext_profiler.profile("matmul", "auto") as p:
+    with tritonext_profiler.profile("matmul", "header", buffer=1 << 26) as p:
         threads = [threading.Thread(target=work, args=(gemm,)) for gemm in gemms]
         for thread in threads:
             thread.start()
