@@ -4,7 +4,8 @@
     nox -s template -- op backend   # some
 
 The commands are those that `tritonext new` prints. Nothing but the environment itself needs the network. The exit
-status is 1 when a test of an extension fails, or a road takes longer than it may.
+status is 1 when a test of an extension fails, or a road takes more processor time than it may; on a machine with two
+idle cores the wall clock shows less.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -23,7 +25,7 @@ import workspace
 ENVIRONMENT = workspace.ROOT / "build" / "newcomer"
 WORK = workspace.ROOT / "build" / "newcomer-work"
 KINDS = ("pass", "dialect", "op", "backend", "profiler")
-# Seconds from `tritonext new` to green tests.
+# Seconds of processor time from `tritonext new` to green tests.
 LIMIT = 180
 
 
@@ -39,24 +41,31 @@ def main(argv: list[str] | None = None) -> None:
     WORK.mkdir(parents=True)
     too_long = []
     for kind in kinds:
-        seconds = road(kind)
-        print(f"{kind}: {seconds:.0f} s from `tritonext new` to green tests", flush=True)
-        too_long += [kind] if seconds > LIMIT else []
+        wall, processor = road(kind)
+        times = f"{wall:.0f} s, {processor:.0f} s of processors"
+        print(f"{kind}: {times}, from `tritonext new` to green tests", flush=True)
+        too_long += [kind] if processor > LIMIT else []
     if too_long:
-        raise SystemExit(f"expected at most {LIMIT} s, but it took longer for {', '.join(too_long)}")
+        raise SystemExit(f"expected at most {LIMIT} s of processor time, but it took more for {', '.join(too_long)}")
 
 
-def road(kind: str) -> float:
-    """Make, build, install and test an extension of one kind, and return the seconds it took."""
+def road(kind: str) -> tuple[float, float]:
+    """Make, build, install and test an extension of one kind; return the seconds of the clock and of processors."""
     identifier = f"my_{kind}"
-    started = time.monotonic()
+    started, used = time.monotonic(), processor_time()
     printed = command(WORK, "tritonext", "new", identifier, "--kind", kind)
     directory, *others = (line.strip() for line in printed.partition("next:\n")[2].splitlines())
     for line in others:
         command(WORK / directory.removeprefix("cd "), "bash", "-c", line)
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - started, processor_time() - used
     command(WORK, "pip", "uninstall", "-q", "-y", f"tritonext-my-{kind}")
     return seconds
+
+
+def processor_time() -> float:
+    """Return the seconds that processes which this one started have used."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def command(directory: pathlib.Path, *arguments: str) -> str:
