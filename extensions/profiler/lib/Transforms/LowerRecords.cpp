@@ -136,9 +136,8 @@ public:
     return read.getResult(0);
   }
 
-  /// Builds the store of a record at an offset from the address that two halves make.
-  void record(Value writes, Value lowHalf, Value highHalf, int64_t offset, Value now,
-              int64_t region) {
+  /// Builds the store of a record.
+  void record(Value writes, Value address, int64_t offset, Value now, int64_t region) {
     if (isAmd) {
       Block *before = getInsertionBlock();
       Block *after = before->splitBlock(getInsertionPoint());
@@ -146,28 +145,26 @@ public:
       setInsertionPointToEnd(before);
       LLVM::CondBrOp::create(*this, loc, writes, write, after);
       setInsertionPointToEnd(write);
-      Value place = LLVM::IntToPtrOp::create(*this, loc, pointer(), join(lowHalf, highHalf));
+      Value place = LLVM::IntToPtrOp::create(*this, loc, pointer(), address);
       store(now, place, offset);
       store(number(region), place, offset + 4);
       LLVM::BrOp::create(*this, loc, after);
       setInsertionPointToStart(after);
       return;
     }
-    // The halves stay in the registers that the address is; LLVM would compute it anew.
-    std::string text =
-        "{ .reg .u64 place; mov.b64 place, {$1, $2}; @$0 st.global.v2.u32 [place + " +
-        llvm::utostr(offset) + "], {$3, " + llvm::utostr(region) + "}; }";
-    assembly(text, "b,r,r,r", {writes, lowHalf, highHalf, now});
+    std::string text = "@$0 st.global.v2.u32 [$1 + " + llvm::utostr(offset) + "], {$2, " +
+                       llvm::utostr(region) + "};";
+    assembly(text, "b,l,r", {writes, address, now});
   }
 };
 
 /// What a warp keeps from its beginning on.
 struct State {
-  /// Low half of the address of the next record, and whether the thread writes it; in memory of
-  /// the thread that LLVM turns into registers.
+  /// Address of the next record, and whether the thread writes it; in memory of the thread that
+  /// LLVM turns into registers.
   Value next, writes;
-  /// High half of addresses, and the last low half at which records begin, 0 where none do.
-  Value high, limit;
+  /// The last low half of an address at which records begin, 0 where none do.
+  Value limit;
   /// In mode `header`: low halves of clock and timer.
   Value clock, time;
 };
@@ -421,24 +418,23 @@ private:
       state.time = target.low(time);
       return;
     }
-    state.next = place(target, target.getI32Type());
+    state.next = place(target, target.getI64Type());
     state.writes = place(target, target.getI1Type());
     SmallVector<Value> block = blockOf(target);
     Value number = blockNumber(target, block);
-    auto [inside, rest] = branch(target, records(target, thread, number), {zero, zero, zero});
+    Value nowhere = target.number(0, 64);
+    auto [inside, rest] = branch(target, records(target, thread, number), {nowhere, zero});
     Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
     writeHead(target, segment, sequence, block, thread, clock, time);
     Value last = target.add(segment, target.number(segmentBytes - 1, 64));
-    Value high = target.high(segment);
-    // Only low halves of addresses are counted.
-    Value fits = target.compare(LLVM::ICmpPredicate::eq, high, target.high(last));
-    Value low = target.add(target.low(segment), target.number(headBytes));
-    Value limit = target.add(low, target.number(batchLimit * recordBytes));
+    // Only low halves of addresses are compared.
+    Value fits = target.compare(LLVM::ICmpPredicate::eq, target.high(segment), target.high(last));
+    Value first = target.add(segment, target.number(headBytes, 64));
+    Value limit = target.add(target.low(first), target.number(batchLimit * recordBytes));
     limit = LLVM::SelectOp::create(target, target.loc, fits, limit, zero);
-    LLVM::BrOp::create(target, target.loc, ValueRange{low, high, limit}, rest);
+    LLVM::BrOp::create(target, target.loc, ValueRange{first, limit}, rest);
     target.setInsertionPointToStart(rest);
-    state.high = rest->getArgument(1);
-    state.limit = rest->getArgument(2);
+    state.limit = rest->getArgument(1);
     LLVM::StoreOp::create(target, target.loc, rest->getArgument(0), state.next);
     Value writes = target.compare(LLVM::ICmpPredicate::ne, state.limit, zero);
     LLVM::StoreOp::create(target, target.loc, writes, state.writes);
@@ -447,10 +443,11 @@ private:
   /// Lowers the records of a block, which are written all or none.
   void lower(MutableArrayRef<RecordOp> records) {
     Target target(records.front(), records.front().getLoc(), isAmd);
-    Value low = LLVM::LoadOp::create(target, target.loc, target.getI32Type(), state.next);
+    Value address = LLVM::LoadOp::create(target, target.loc, target.getI64Type(), state.next);
     // Once there is no room there never is, however far the address goes on.
     Value writes = LLVM::LoadOp::create(target, target.loc, target.getI1Type(), state.writes);
-    writes = target.both(writes, target.compare(LLVM::ICmpPredicate::ule, low, state.limit));
+    writes = target.both(
+        writes, target.compare(LLVM::ICmpPredicate::ule, target.low(address), state.limit));
     LLVM::StoreOp::create(target, target.loc, writes, state.writes);
     Operation *last = records.front()->getBlock()->getTerminator();
     for (auto [index, record] : llvm::enumerate(records)) {
@@ -458,11 +455,12 @@ private:
       // A store would wait for the clock, and the warp with it; by the next record it has come.
       Operation *at = index + 1 < records.size() ? records[index + 1].getOperation() : last;
       Target(at, record.getLoc(), isAmd)
-          .record(writes, low, state.high, index * recordBytes, now, record.getRegion());
+          .record(writes, address, index * recordBytes, now, record.getRegion());
     }
     Target after(last, last->getLoc(), isAmd);
     LLVM::StoreOp::create(after, after.loc,
-                          after.add(low, after.number(records.size() * recordBytes)), state.next);
+                          after.add(address, after.number(records.size() * recordBytes, 64)),
+                          state.next);
     for (RecordOp record : records)
       record->erase();
   }
@@ -494,15 +492,15 @@ private:
     Value records = target.compare(LLVM::ICmpPredicate::ne, state.limit, target.number(0));
     auto [inside, rest] = branch(target, records, {});
     Value clock = target.clock(), time = target.timer();
-    Value first = target.sub(state.limit, target.number(batchLimit * recordBytes));
-    Value segment = target.join(target.sub(first, target.number(headBytes)), state.high);
-    Value low = LLVM::LoadOp::create(target, target.loc, target.getI32Type(), state.next);
-    Value attempted = LLVM::LShrOp::create(target, target.loc, target.sub(low, first),
+    // Found anew: where records were left out the address has gone on, even past the ring.
+    Value thread = target.thread(), number = blockNumber(target, blockOf(target));
+    Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
+    Value next = LLVM::LoadOp::create(target, target.loc, target.getI64Type(), state.next);
+    Value first = target.add(target.low(segment), target.number(headBytes));
+    Value attempted = LLVM::LShrOp::create(target, target.loc, target.sub(target.low(next), first),
                                            target.number(llvm::Log2_64(recordBytes)));
-    Value place = LLVM::IntToPtrOp::create(target, target.loc, target.pointer(), segment);
-    Value sequence = target.load(target.getI64Type(), place, 0);
-    writeEnd(target, segment, clock, time, attempted, sequence);
-    leave(target, target.thread(), blockNumber(target, blockOf(target)));
+    writeEnd(target, segment, clock, time, attempted, target.add(sequence, target.number(1, 64)));
+    leave(target, thread, number);
     LLVM::BrOp::create(target, target.loc, rest);
   }
 

@@ -1,71 +1,141 @@
-"""Whether the records of a kernel still stand in front of their operations in the machine code.
+"""Whether the records of a kernel still stand around the instructions that they are about.
 
-The assembler may move instructions across a clock read. A record is a 32-bit read of the cycle counter, and records
-keep their order, so the code between one and the next has to hold the instruction that the region is named for.
+The assembler may move an instruction across a read of the clock. On NVIDIA a record is a read of the clock into a
+register and a store of it with the number of its region, so the machine code shows which region each read begins, and
+what is executed until the next one.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tritonext import inspect_code
-from tritonext.inspect_code import Instruction
+from tritonext.errors import UserError
+from tritonext.inspect_code import disassemble
 
-from .model import Kernel
+__all__ = ["Moved", "check", "markers"]
 
-__all__ = ["check", "moved"]
-
-_MARK = re.compile(r"CS2R\.32")
-
-# Instructions of NVIDIA GPUs that a region of a category has at least one of, by the beginning of their names. Others,
-# such as reductions, are made of whatever instructions suit.
-_EXPECTED = {
-    "copy_issue": ("LDGSTS", "LDGDEPBAR", "UTMALDG", "UTMASTG", "UTMAREDG", "UBLKCP"),
-    "copy_wait": ("DEPBAR", "LDGDEPBAR", "UTMACMDFLUSH"),
-    "mma_issue": ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "HMMA", "IMMA", "QMMA", "DMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA"),
-    "mma_wait": ("WARPGROUP.DEPBAR", "SYNCS"),
-    "global_load": ("LDG", "LD."),
-    "global_store": ("STG", "ST.", "RED"),
-    "shared_load": ("LDS",),
-    "shared_store": ("STS",),
-    "mbarrier_wait": ("SYNCS",),
+# What a region has at least one of, and no region of another category should have.
+_INSTRUCTIONS = {
+    "copy_issue": r"LDGSTS|LDGDEPBAR|UTMALDG|UTMASTG|UTMAREDG|UTMACMDFLUSH|ARRIVES\.LDGSTSBAR|SYNCS\.ARRIVE\.TRANS64",
+    "copy_wait": r"DEPBAR\.LE",
+    "mma_issue": r"HGMMA|IGMMA|QGMMA|HMMA|IMMA|QMMA|UTC\w*MMA",
+    "mma_wait": r"WARPGROUP\.DEPBAR",
+    "mbarrier_wait": r"SYNCS\.PHASECHK",
+    "barrier": r"BAR\.(SYNC|RED|ARV)|UCGABAR|WARPSYNC",
+    "global_load": r"LDG\.|LDG$|UTMALDG|LDGSTS",
+    "global_store": r"STG\.|STG$|UTMASTG",
+    "shared_load": r"LDS|LDTM",
+    "shared_store": r"STS|STTM|STSM",
 }
+_ALONE = ("mma_issue", "mma_wait", "mbarrier_wait")
 
 
-def moved(code: Sequence[Instruction], kernel: Kernel) -> tuple[int, ...] | None:
-    """Return the regions in whose code their operation is not.
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """A region whose record does not stand where it was put.
+
+    Attributes:
+        region: Number of the region, or of the one in which an instruction is that belongs to another.
+        address: Of the read of the clock, or of that instruction.
+        message: What is wrong.
+    """
+
+    region: int
+    address: int
+    message: str
+
+
+def markers(code: Sequence[Any]) -> dict[int, int]:
+    """Return which regions reads of the clock begin, by their place in the code.
 
     Args:
-        code: Instructions in the order of the program.
-        kernel: The kernel.
-
-    Returns:
-        Numbers of regions; None where records cannot be told apart, as when code was duplicated.
+        code: Instructions, as :func:`tritonext.inspect_code.disassemble` gives them.
     """
-    marks = [
-        place
-        for place, instruction in enumerate(code)
-        if _MARK.fullmatch(instruction.name) and "CLOCKLO" in instruction.operands
-    ]
-    regions = kernel.regions[1:]
-    if len(marks) != len(regions):
-        return None
-    result = []
-    for region, begin, end in zip(regions, marks, [*marks[1:], len(code)]):
-        wanted = _EXPECTED.get(region.category)
-        if wanted and not any(instruction.name.startswith(wanted) for instruction in code[begin + 1 : end]):
-            result.append(region.id)
-    return tuple(result)
+    found = {}
+    for place, instruction in enumerate(code):
+        if instruction.name != "CS2R.32" or "SR_CLOCKLO" not in instruction.operands:
+            continue
+        register = int(re.match(r"R(\d+)", instruction.operands)[1])
+        region = _stored(code, place, register)
+        if region is not None:
+            found[place] = region
+    return found
 
 
-def check(compiled: Any, kernel: Kernel) -> tuple[int, ...] | None:
-    """Disassemble a compiled kernel and return what :func:`moved` says; None for other GPUs than NVIDIA's.
+def _stored(code: Sequence[Any], place: int, register: int) -> int | None:
+    """Return the number that is stored beside a clock, or None when that is no record."""
+    clocks = {register}
+    for other in code[place + 1 :]:
+        # The pair of clock and number may be made by moves.
+        copy = re.fullmatch(r"R(\d+), (?:RZ, RZ, )?R(\d+)", other.operands)
+        if copy and "MOV" in other.name and int(copy[2]) in clocks:
+            clocks.add(int(copy[1]))
+        if (
+            other.name.startswith("STG.E.64")
+            and (data := re.search(r", R(\d+)$", other.operands))
+            and int(data[1]) in clocks
+        ):
+            return _constant(code, code.index(other), int(data[1]) + 1)
+    return None
+
+
+def _constant(code: Sequence[Any], place: int, register: int) -> int | None:
+    """Return what a register holds, from the last move of a constant into it."""
+    for other in reversed(code[:place]):
+        match = re.fullmatch(rf"R{register}, (?:RZ, RZ, )?(0x[0-9a-f]+|RZ)", other.operands)
+        if match and "MOV" in other.name:
+            return 0 if match[1] == "RZ" else int(match[1], 16)
+    return None
+
+
+def _spans(code: Sequence[Any], begins: dict[int, int]) -> Iterator[tuple[int, int, list[Any]]]:
+    """Yield region, place of its record, and the instructions behind it up to the next record.
+
+    What lies behind the last instruction of the kernel are parts of loops that wait, which the assembler put there.
+    """
+    places = sorted(begins)
+    last = max((place for place, other in enumerate(code) if other.name == "EXIT"), default=len(code))
+    for place, end in zip(places, [*places[1:], last]):
+        yield begins[place], place, list(code[place + 1 : end])
+
+
+def check(kernel: Any) -> list[Moved]:
+    """Return the regions of a compiled kernel whose records do not stand around their instructions.
+
+    Args:
+        kernel: Compiled for an NVIDIA GPU with records.
 
     Raises:
-        TritonextError: There is no disassembler, or it fails.
+        UserError: It has no records, or is for another GPU.
     """
-    if not kernel.target.startswith("cuda") or kernel.mode == "header":
-        return None
-    return moved(inspect_code.disassemble(compiled), kernel)
+    table = getattr(kernel.metadata, "tritonext_profiler", None)
+    if table is None or table["mode"] == "header" or not table["target"].startswith("cuda"):
+        raise UserError(
+            "the kernel has no records whose places could be checked",
+            expected="a kernel compiled for cuda in mode auto or all",
+            found="none" if table is None else f"mode {table['mode']}, target {table['target']}",
+        )
+    regions, code = table["regions"], disassemble(kernel)
+    begins = markers(code)
+    moved = [
+        Moved(number, 0, f"the record of region {number}, {region['category']}, is not in the machine code")
+        for number, region in enumerate(regions)
+        if number and number not in begins.values()
+    ]
+    for number, place, inside in _spans(code, begins):
+        category = regions[number]["category"]
+        own = _INSTRUCTIONS.get(category)
+        if own is not None and not any(re.match(own, other.name) for other in inside):
+            moved.append(
+                Moved(number, code[place].address, f"region {number}, {category}, has none of its instructions")
+            )
+        for other in inside:
+            for name in _ALONE:
+                if name != category and re.match(_INSTRUCTIONS[name], other.name):
+                    moved.append(
+                        Moved(number, other.address, f"{other.name} of {name} is in region {number}, {category}")
+                    )
+    return moved

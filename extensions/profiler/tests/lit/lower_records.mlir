@@ -14,18 +14,19 @@
 // CHECK-LABEL: llvm.func @kernel
 // CHECK: "llvm.nvvm.read.ptx.sreg.clock64"
 // CHECK-NOT: llvm.atomicrmw
-// The warp keeps the halves of the address, and writes if there is room.
-// CHECK: %[[FITS:.+]] = llvm.icmp "ule" %[[LOW:.+]], %
+// CHECK: %[[ADDRESS:.+]] = llvm.load %{{.+}} : !llvm.ptr -> i64
+// CHECK: %[[LOW:.+]] = llvm.trunc %[[ADDRESS]]
+// CHECK: %[[FITS:.+]] = llvm.icmp "ule" %[[LOW]], %
 // CHECK: %[[WRITES:.+]] = llvm.and %{{.+}}, %[[FITS]]
 // CHECK: %[[NOW:.+]] = llvm.inline_asm has_side_effects {{.*}}mov.u32 $0, %clock
 // CHECK: llvm.add %arg0, %arg0
 // A store comes where the warp does not wait for its clock any more.
-// CHECK: llvm.inline_asm has_side_effects {{.*}}@$0 st.global.v2.u32 [place + 0], {$3, 1}; }", "b,r,r,r" %[[WRITES]], %[[LOW]], %{{.+}}, %[[NOW]]
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"@$0 st.global.v2.u32 [$1 + 0], {$2, 1};", "b,l,r" %[[WRITES]], %[[ADDRESS]], %[[NOW]]
 // CHECK: mov.u32 $0, %clock
-// CHECK: llvm.inline_asm has_side_effects {{.*}}[place + 8], {$3, 2}; }", "b,r,r,r" %[[WRITES]], %[[LOW]]
-// CHECK: llvm.add %[[LOW]], %{{.+}} : i32
+// CHECK: llvm.inline_asm has_side_effects {{.*}}[$1 + 8], {$2, 2};", "b,l,r" %[[WRITES]], %[[ADDRESS]]
+// CHECK: llvm.add %[[ADDRESS]], %{{.+}} : i64
 // CHECK: ^{{bb.+}}:
-// CHECK: [place + 0], {$3, 3}
+// CHECK: [$1 + 0], {$2, 3}
 // CHECK: llvm.atomicrmw add
 // CHECK: llvm.return
 // CHECK: llvm.atomicrmw add
