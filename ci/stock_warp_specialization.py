@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -42,14 +43,59 @@ Triton {version} without any extension. This page is written by
   that a consumer never multiplies while it does something else.
 - *empty*: the kernel compiles to a trap.
 - *fails*: the compilation ends with the message.
+- *warpspec*: what the extension makes of the kernel on sm_90, which its tests check: specialized, or left to the stock
+  schedule for that reason.
 - *wrong*: what the kernel computes is wrong, or races, when `tritonext.testing.simulator` runs it; sm_90 alone.
   An H200 found the same seven wrong.
 
 {totals}
 
-| kernel | kind | sm_90 | sm_100 |
-|---|---|---|---|
+| kernel | kind | sm_90 | sm_100 | warpspec |
+|---|---|---|---|---|
 """
+
+# Inputs that users reported or asked for (T: triton-lang/triton, F: facebookexperimental/triton), by kernels.
+REPORTS = {
+    "T#9728, loads through pointers fail": ("gemm_pointers", "gemm_walking_pointers"),
+    "T#8260, packed sequences with 3-D descriptors": ("attention_packed", "attention_rank_3"),
+    "T#8311, pointers and descriptors mixed, wrong results": ("persistent_mixed", "gemm_gather"),
+    "T#8072, T#7354, tiles of 16x16x16": ("gemm_tiny",),
+    "T#10901, norm and quantization": ("norm_quantize",),
+    "T#7658, descriptors of the host": ("gemm_host", "gemm_host_wide"),
+    "pytorch/helion#967, unrolled loops": ("gemm_unrolled",),
+    "meta-pytorch/tritonbench#1164, persistent fp8": ("persistent_flat_fp8",),
+    "tritonbench#1094, #1025, flatten": ("persistent_flat",),
+    "F#290, a persistent product": ("persistent_outer",),
+    "T#2339, a product near cuBLAS; T#4308, attention near FlashAttention-3": ("gemm_bf16_wide", "attention_128"),
+    "F#2880, fp32 without tensor cores": ("gemm_ieee",),
+    "F#2743, attention and its stages": ("attention_128_3_stages", "attention_128_4_warps"),
+    "T#8232, no product": ("activation",),
+    "found here: tiles of 64 rows, 8 warps": ("gemm_64_rows", "gemm_8_warps"),
+    "found here: atomics, two loops, backward": (
+        "gemm_split_k",
+        "attention_causal_2_loops",
+        "attention_keys_gradient_128",
+    ),
+    "found here: annotations of both loops, groups": ("persistent_both", "grouped_outer"),
+}
+
+# Kinds of problems that are measured, and a kernel of each.
+MEASURED = {
+    "GEMM": "gemm_bf16_wide",
+    "fp8": "gemm_fp8",
+    "bias and GELU": "gemm_bias_gelu",
+    "residual": "gemm_residual",
+    "SwiGLU": "swiglu",
+    "quantized rows": "gemm_quantize",
+    "grouped GEMM": "grouped_outer",
+    "mixture of experts": "experts",
+    "GEMM and softmax": "gemm_softmax",
+    "8-bit weights": "gemm_w8a16_wide",
+    "block-scaled fp8": "gemm_fp8_scaled_8_warps",
+    "attention forward": "attention_128",
+    "attention backward": "attention_keys_gradient_128",
+    "linear attention": "linear_attention",
+}
 
 
 def described(kernel: Any) -> str:
@@ -143,20 +189,40 @@ def outcomes(names: list[str], target: str) -> Iterator[tuple[str, str]]:
                 yield left.pop(0), f"fails: ends the process: {reason(text)}"
 
 
-def page(found: dict[str, dict[str, str]], rows: dict[str, str], version: str) -> str:
-    """Return the page with the table."""
+def reports(cases: dict[str, Any]) -> str:
+    """Return the tables of what was reported, and of what is measured."""
+    lines = ["", "| reported | warpspec |", "|---|---|"]
+    for text, names in REPORTS.items():
+        lines.append(f"| {text} | {'; '.join(f'`{name}`: {cases[name].expected}' for name in names)} |")
+    done = [kind for kind, name in MEASURED.items() if cases[name].expected == "specialized"]
+    left = [kind for kind in MEASURED if kind not in done]
+    share = f"{len(done)} of {len(MEASURED)}, {len(done) / len(MEASURED):.0%}"
+    lines += [
+        "",
+        f"Kinds of problems that are measured, and specialized by `warpspec` on sm_90: {share}: {', '.join(done)}.",
+    ]
+    lines += [f"Left alone: {', '.join(left)}."] if left else []
+    return "\n".join(lines) + "\n"
+
+
+def page(found: dict[str, dict[str, str]], cases: dict[str, Any], version: str) -> str:
+    """Return the page with the tables."""
     totals = []
     for target in TARGETS:
-        kinds = [found[target][name].partition(":")[0] for name in rows]
+        kinds = [found[target][name].partition(":")[0] for name in cases]
         counts = {kind: kinds.count(kind) for kind in ("ignored", "empty", "fails")}
         counts = {"specialized": len(kinds) - sum(counts.values())} | counts
         named = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        totals.append(f"sm_{target[5:]}: {named}, of {len(rows)}.")
-    lines = [
-        f"| `{name}` | {kind} | {' | '.join(found[target][name].replace('|', '/') for target in TARGETS)} |"
-        for name, kind in rows.items()
-    ]
-    return HEADER.format(version=version, totals="\n".join(totals)) + "\n".join(lines) + "\n"
+        totals.append(f"sm_{target[5:]}: {named}, of {len(cases)}.")
+    ours = sum(case.expected == "specialized" for case in cases.values())
+    totals.append(f"warpspec, sm_90: {ours} specialized, {len(cases) - ours} left alone, of {len(cases)}.")
+    lines = []
+    for name, case in cases.items():
+        cells = [*(found[target][name] for target in TARGETS), case.expected]
+        lines.append(f"| `{name}` | {case.row} | {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    text = HEADER.format(version=version, totals="\n".join(totals)) + "\n".join(lines) + "\n"
+    named = {*itertools.chain(*REPORTS.values()), *MEASURED.values()}
+    return text + reports(cases) if named <= cases.keys() else text
 
 
 def main() -> None:
@@ -170,9 +236,9 @@ def main() -> None:
     sys.path.insert(0, str(TESTS))
     from kernels import KERNELS
 
-    rows = {name: case.row for name, case in KERNELS.items() if arguments.kernels in name}
-    found = {target: dict(outcomes(list(rows), target)) for target in TARGETS}
-    text = page(found, rows, importlib.metadata.version("triton"))
+    cases = {name: case for name, case in KERNELS.items() if arguments.kernels in name}
+    found = {target: dict(outcomes(list(cases), target)) for target in TARGETS}
+    text = page(found, cases, importlib.metadata.version("triton"))
     if arguments.write:
         arguments.write.write_text(text)
     else:

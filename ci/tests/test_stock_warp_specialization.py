@@ -52,9 +52,18 @@ def test_a_kernel_that_compiled_is_described(table, ptx, ttgir, outcome):
     assert table.described(kernel) == outcome
 
 
-def test_the_page_counts_and_lists_the_outcomes(table):
-    rows = {"gemm": "descriptors", "attention": "loops"}
+def test_the_page_counts_and_lists_the_outcomes(table, monkeypatch):
+    cases = {
+        "gemm": SimpleNamespace(row="descriptors", expected="specialized"),
+        "attention": SimpleNamespace(row="loops", expected="two loops"),
+    }
     outcomes = {"gemm": "12 warps, waits 0", "attention": "fails: a | b"}
-    page = table.page(dict.fromkeys(table.TARGETS, outcomes), rows, "3.9.0")
+    monkeypatch.setattr(table, "REPORTS", {"T#1, slow": ("gemm", "attention")})
+    monkeypatch.setattr(table, "MEASURED", {"GEMM": "gemm", "attention forward": "attention"})
+    page = table.page(dict.fromkeys(table.TARGETS, outcomes), cases, "3.9.0")
     assert "sm_90: 1 specialized, 0 ignored, 0 empty, 1 fails, of 2." in page
-    assert "| `attention` | loops | fails: a / b | fails: a / b |" in page
+    assert "warpspec, sm_90: 1 specialized, 1 left alone, of 2." in page
+    assert "| `attention` | loops | fails: a / b | fails: a / b | two loops |" in page
+    assert "| T#1, slow | `gemm`: specialized; `attention`: two loops |" in page
+    assert "1 of 2, 50%: GEMM." in page
+    assert "Left alone: attention forward." in page

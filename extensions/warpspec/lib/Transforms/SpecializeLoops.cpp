@@ -4,6 +4,7 @@
 #include "tritonext_warpspec/Transforms/Audit.h"
 #include "tritonext_warpspec/Transforms/Describe.h"
 #include "tritonext_warpspec/Transforms/Passes.h"
+#include "tritonext_warpspec/Transforms/PrepareStock.h"
 #include "tritonext_warpspec/Transforms/Split.h"
 #include "tritonext_warpspec/Transforms/Tasks.h"
 
@@ -23,7 +24,7 @@ namespace tritonext::warpspec {
 namespace {
 
 constexpr llvm::StringLiteral annotation = "tt.warp_specialize";
-constexpr llvm::StringLiteral target = "cuda:90";
+constexpr llvm::StringLiteral target = "cuda:90", stockTarget = "cuda:100";
 constexpr llvm::StringLiteral automatic = "auto";
 constexpr Schedule everySchedule[] = {Schedule::Single, Schedule::Cooperative, Schedule::PingPong};
 
@@ -33,6 +34,9 @@ public:
 
   void runOnOperation() override {
     auto name = getOperation()->getAttrOfType<StringAttr>(ttg::AttrTargetName);
+    if (name && name.getValue() == stockTarget)
+      for (auto kernel : getOperation().getOps<tt::FuncOp>())
+        prepareForStock(kernel);
     if (!name || name.getValue() != target)
       return;
     if (schedule != automatic &&
