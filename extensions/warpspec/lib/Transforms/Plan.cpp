@@ -39,6 +39,7 @@ constexpr int64_t mostBytesAhead = 32;
 // 128 registers of each thread of a warp group.
 constexpr int64_t mostSumsOfGroup = 128 * threadsPerWarp * warpsPerGroup;
 constexpr unsigned leastCopyBits = 32;
+constexpr int64_t mostPointers = 24;
 constexpr llvm::StringLiteral needsTensor = "the producer needs a tensor for its addresses";
 constexpr llvm::StringLiteral numStages = "tt.num_stages";
 
@@ -306,19 +307,22 @@ private:
           return false;
     if (plan.loads.empty())
       return decline(plan.loop, "the loop loads no operand");
-    planProducerRegisters();
-    return true;
+    return planProducerRegisters();
   }
 
   /// Chooses the registers of a producer that copies through pointers. Each has two; bounds, masks
   /// and what moves pointers on have others.
-  void planProducerRegisters() {
+  bool planProducerRegisters() {
     int64_t pointers = 0;
     for (RingLoad &ring : plan.loads)
       if (ring.isByThreads())
         pointers += ring.tile().getNumElements() / (ring.width * threadsPerWarp * warpsPerGroup);
+    if (pointers > mostPointers)
+      return decline(plan.loop, "a thread of the producer would have " + Twine(pointers) +
+                                    " pointers, and spills more than " + Twine(mostPointers));
     if (pointers != 0)
       plan.producerRegisters = llvm::alignTo(leastSpare + 2 * pointers, 8);
+    return true;
   }
 
   /// Lets the producer start a load.

@@ -74,7 +74,7 @@ def compiled(form, strides, how):
     ones = {entry.split("=")[0].strip(): 1 for entry in strides.split(",") if entry.endswith("=1")}
     for name in ones:
         del signature[name]
-    constants = {"BLOCK": TILE, "FORM": form, **ones}
+    constants = {"BLOCK": 2 * TILE if how.endswith("wide") else TILE, "FORM": form, **ones}
     with tritonext.use(f"warpspec:pointers={how.split()[0]}"), remarks.collect() as found:
         kernel = Specialization(pointers, signature, constants, {"num_warps": 4}).compile("cuda:90")
     return kernel, [remark for remark in found if remark.pass_name == "warpspec-specialize-loops"], ones
@@ -131,6 +131,7 @@ def test_loads_are_described_where_they_are_blocks_of_a_matrix(form, strides, ho
     [
         ("bounded", ROW_MAJOR, "auto", "which the stock schedule does as fast in a kernel without a loop over tiles"),
         ("bounded", UNALIGNED, "copy", "a thread would copy 2 bytes at once, and asynchronous copies have 4 and more"),
+        ("counted", ROW_MAJOR, "copy wide", "a thread of the producer would have 32 pointers, and spills more than 24"),
         ("bounded", ROW_MAJOR, "copy fp32", "a tile is wanted in another order than it is loaded"),
         ("streamed", ROW_MAJOR, "describe", "an operand is loaded with a cache policy, or is volatile"),
         ("ones", ROW_MAJOR, "describe", "what is loaded in place of masked elements is not zero"),
