@@ -2,6 +2,7 @@
 
     python ci/stock_warp_specialization.py                      # the table, on standard output
     python ci/stock_warp_specialization.py --write docs/warpspec-stock.md
+    python ci/stock_warp_specialization.py --renew docs/warpspec-stock.md  # what the extension does, and new kernels
     python ci/stock_warp_specialization.py --kernels attention  # those whose names contain a text
 
 Nothing is run, so no GPU is needed. Stock may end the process that compiles: kernels are compiled in a process of their
@@ -225,9 +226,19 @@ def page(found: dict[str, dict[str, str]], cases: dict[str, Any], version: str) 
     return text + reports(cases) if named <= cases.keys() else text
 
 
+def known(text: str) -> dict[str, dict[str, str]]:
+    """Return the outcomes that a page lists."""
+    found: dict[str, dict[str, str]] = {target: {} for target in TARGETS}
+    for name, rest in re.findall(r"^\| `(\w+)` \|(.*)\|$", text, re.MULTILINE):
+        for target, outcome in zip(TARGETS, rest.split("|")[1:]):
+            found[target][name] = outcome.strip()
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=pathlib.Path, help="file to write instead of standard output")
+    parser.add_argument("--renew", type=pathlib.Path, help="file to write, from whose rows stock's outcomes are taken")
     parser.add_argument("--kernels", default="", help="only the kernels whose names contain this text")
     parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -237,10 +248,12 @@ def main() -> None:
     from kernels import KERNELS
 
     cases = {name: case for name, case in KERNELS.items() if arguments.kernels in name}
-    found = {target: dict(outcomes(list(cases), target)) for target in TARGETS}
+    found = known(arguments.renew.read_text()) if arguments.renew else {target: {} for target in TARGETS}
+    for target in TARGETS:
+        found[target] |= outcomes([name for name in cases if name not in found[target]], target)
     text = page(found, cases, importlib.metadata.version("triton"))
-    if arguments.write:
-        arguments.write.write_text(text)
+    if to := arguments.write or arguments.renew:
+        to.write_text(text)
     else:
         print(text)
     return None

@@ -67,3 +67,10 @@ def test_the_page_counts_and_lists_the_outcomes(table, monkeypatch):
     assert "| T#1, slow | `gemm`: specialized; `attention`: two loops |" in page
     assert "1 of 2, 50%: GEMM." in page
     assert "Left alone: attention forward." in page
+
+
+def test_outcomes_are_read_off_the_page(table):
+    outcomes = {"gemm": "12 warps, waits 0", "attention": "fails: a"}
+    cases = {name: SimpleNamespace(row="loops", expected="specialized") for name in outcomes}
+    found = dict.fromkeys(table.TARGETS, outcomes)
+    assert table.known(table.page(found, cases, "3.9.0")) == found

@@ -95,7 +95,14 @@ void prepareForStock(tt::FuncOp kernel) {
     if (!loop->hasAttr(annotation) || inner.size() != 1)
       continue;
     auto products = cast<scf::ForOp>(inner.front());
-    if (products != loop && products->getParentOp() != loop) {
+    bool hasDescriptors =
+        loop.walk([](tt::DescriptorLoadLikeOpInterface) { return WalkResult::interrupt(); })
+            .wasInterrupted();
+    if (products != loop && !hasDescriptors) {
+      loop->removeAttr(annotation);
+      emitRemark(RemarkKind::Missed, products, passName,
+                 "left without specialized warps: the stock pass needs a load by a descriptor");
+    } else if (products != loop && products->getParentOp() != loop) {
       loop->removeAttr(annotation);
       products->setAttr(annotation, UnitAttr::get(kernel.getContext()));
       emitRemark(RemarkKind::Missed, loop, passName,

@@ -45,7 +45,7 @@ tt.func public @plain(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.mem
 #smem = #ttg.shared_memory
 #tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
-tt.func public @nest(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %out: tensor<128x64x!tt.ptr<f32>, #sum>, %size: i32) {
+tt.func public @nest(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %out: tensor<128x64x!tt.ptr<f32>, #sum>, %size: i32, %dx: !tt.tensordesc<128x64xf16, #shared>) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -56,6 +56,8 @@ tt.func public @nest(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memd
       %d0, %t0 = ttng.tmem_alloc %c : (tensor<128x64xf32, #sum>) -> (!ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token)
       %m0 = ttng.tc_gen5_mma %a, %b, %d0[%t0], %true, %true : !ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x64xf16, #shared, #smem>, !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>
       %r0, %u0 = ttng.tmem_load %d0[%m0] : !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable> -> tensor<128x64xf32, #sum>
+      %x = tt.descriptor_load %dx[%c0, %j] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+      %sx = ttg.local_alloc %x : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
       scf.yield %r0 : tensor<128x64xf32, #sum>
     } {tt.warp_specialize}
     tt.store %out, %k : tensor<128x64x!tt.ptr<f32>, #sum>
@@ -82,7 +84,7 @@ tt.func public @nest(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memd
 #smem = #ttg.shared_memory
 #tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
-tt.func public @deep(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %out: tensor<128x64x!tt.ptr<f32>, #sum>, %size: i32) {
+tt.func public @deep(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %out: tensor<128x64x!tt.ptr<f32>, #sum>, %size: i32, %dx: !tt.tensordesc<128x64xf16, #shared>) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
@@ -94,6 +96,8 @@ tt.func public @deep(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memd
         %d0, %t0 = ttng.tmem_alloc %c : (tensor<128x64xf32, #sum>) -> (!ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token)
         %m0 = ttng.tc_gen5_mma %a, %b, %d0[%t0], %true, %true : !ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x64xf16, #shared, #smem>, !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>
         %r0, %u0 = ttng.tmem_load %d0[%m0] : !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable> -> tensor<128x64xf32, #sum>
+        %x = tt.descriptor_load %dx[%c0, %j] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+        %sx = ttg.local_alloc %x : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
         scf.yield %r0 : tensor<128x64xf32, #sum>
       }
       tt.store %out, %k : tensor<128x64x!tt.ptr<f32>, #sum>
@@ -164,6 +168,38 @@ tt.func public @columns(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.m
     scf.yield %r0 : tensor<128x256xf32, #sum>
   } {tt.warp_specialize}
   tt.store %out, %k : tensor<128x256x!tt.ptr<f32>, #sum>
+  tt.return
+}
+}
+
+// -----
+
+// CHECK-LABEL: @pointers
+// CHECK-NOT: tt.warp_specialize
+// CHECK: tt.return
+// REMARK: missed: left without specialized warps: the stock pass needs a load by a descriptor [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#sum = #ttg.blocked<{sizePerThread = [1, 64], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [0, 1]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @pointers(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %out: tensor<128x64x!tt.ptr<f32>, #sum>, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %true = arith.constant true
+  %all = arith.constant dense<true> : tensor<128x64xi1, #sum>
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x64xf32, #sum>
+  scf.for %i = %c0 to %size step %c1 : i32 {
+    %k = scf.for %j = %c0 to %size step %c1 iter_args(%c = %zero) -> (tensor<128x64xf32, #sum>) : i32 {
+      %d0, %t0 = ttng.tmem_alloc %c : (tensor<128x64xf32, #sum>) -> (!ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token)
+      %m0 = ttng.tc_gen5_mma %a, %b, %d0[%t0], %true, %true : !ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x64xf16, #shared, #smem>, !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>
+      %r0, %u0 = ttng.tmem_load %d0[%m0] : !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable> -> tensor<128x64xf32, #sum>
+      scf.yield %r0 : tensor<128x64xf32, #sum>
+    }
+    tt.store %out, %k : tensor<128x64x!tt.ptr<f32>, #sum>
+  } {tt.warp_specialize}
   tt.return
 }
 }
