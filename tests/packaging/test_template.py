@@ -72,7 +72,7 @@ def test_conformance_sees_what_breaks_a_rule(fresh, made, tmp_path):
     (broken / "tests" / "lit" / "raise_relu_invalid.mlir").unlink()
     done = run_tests(fresh, broken, "--tritonext-conformance", "-k", "test_sources")
     assert done.returncode == 1, done.stdout
-    failed = [line.split("::")[1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+    failed = [line.split("::")[-1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
     assert failed == [
         "test_pass_has_its_lit_tests[demo-raise-relu-invalid]",
         "test_every_message_is_matched_by_a_test[demo]",

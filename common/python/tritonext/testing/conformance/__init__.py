@@ -17,7 +17,7 @@ import pathlib
 
 import pytest
 
-__all__ = ["pytest_addoption", "pytest_configure", "pytest_generate_tests"]
+__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure", "pytest_generate_tests"]
 
 _MODULES = ("library", "passes", "sources", "wheel", "kernels")
 
@@ -41,14 +41,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--tritonext-conformance"):
+        from . import subjects
+
+        subjects.check(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--tritonext-conformance"):
         return
-    from . import subjects
-
-    subjects.check(config)
-    directory = str(pathlib.Path(__file__).parent)
-    if directory not in config.args:
-        config.args.append(directory)
+    # Not as arguments of pytest: it would read the conftest.py of every directory above them, and an environment may
+    # lie in any repository.
+    for name in _MODULES:
+        module = pytest.Module.from_parent(session, path=pathlib.Path(__file__).with_name(f"test_{name}.py"))
+        items.extend(session.genitems(module))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
