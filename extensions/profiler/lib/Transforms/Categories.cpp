@@ -39,7 +39,7 @@ std::optional<Category> byName(StringRef name) {
       .Cases({"tt.dot", "tt.dot_scaled", "ttng.warp_group_dot", "ttng.tc_gen5_mma",
               "ttng.tc_gen5_mma_scaled", "ttng.tc_gen5_commit"},
              Category::MmaIssue)
-      .Cases({"ttng.warp_group_dot_wait", "ttng.tmem_wait"}, Category::MmaWait)
+      .Case("ttng.warp_group_dot_wait", Category::MmaWait)
       .Cases({"tt.load", "tt.descriptor_load", "tt.descriptor_gather", "amdg.buffer_load",
               "amdg.masked_load"},
              Category::GlobalLoad)

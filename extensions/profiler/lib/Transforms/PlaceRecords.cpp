@@ -247,9 +247,8 @@ private:
         if (auto found = last.find(only); found != last.end())
           current = found->second;
       bool isPace = loop != outer && loops[loop].pace == -1 && isPaced(&block, loop);
-      // Of a loop around others, which would be told apart by nothing else.
-      if (isPace && hasInner(loop) &&
-          llvm::none_of(block, [](Operation &op) { return categoryOf(&op).has_value(); })) {
+      // Iterations of which no record is sure would be told apart by nothing else.
+      if (isPace && llvm::none_of(block, hasCategory) && needsPace(loop, loopOf)) {
         current = begin(block.front(), Category::Other, loop, role);
         regions[current].op = "loop";
       }
@@ -340,8 +339,18 @@ private:
     });
   }
 
-  bool hasInner(int loop) const {
-    return llvm::any_of(loops, [&](const Loop &inner) { return inner.parent == loop; });
+  static bool hasCategory(Operation &op) { return categoryOf(&op).has_value(); }
+
+  /// Whether a loop has records, and none that each iteration makes.
+  bool needsPace(int loop, const DenseMap<Block *, int> &loopOf) {
+    bool some = false;
+    for (Block *block : loops[loop].blocks) {
+      bool has = llvm::any_of(*block, hasCategory);
+      some |= has || loopOf.lookup(block) != loop;
+      if (has && loopOf.lookup(block) == loop && isPaced(block, loop))
+        return false;
+    }
+    return some;
   }
 
   tt::FuncOp function;

@@ -21,7 +21,7 @@ __all__ = ["Moved", "check", "markers"]
 _INSTRUCTIONS = {
     "copy_issue": r"LDGSTS|LDGDEPBAR|UTMALDG|UTMASTG|UTMAREDG|UTMACMDFLUSH|ARRIVES\.LDGSTSBAR|SYNCS\.ARRIVE\.TRANS64",
     "copy_wait": r"DEPBAR\.LE",
-    "mma_issue": r"HGMMA|IGMMA|QGMMA|HMMA|IMMA|QMMA|UTC\w*MMA",
+    "mma_issue": r"HGMMA|IGMMA|QGMMA|HMMA|IMMA|QMMA|UTC\w*(MMA|BAR)",
     "mma_wait": r"WARPGROUP\.DEPBAR",
     "mbarrier_wait": r"SYNCS\.PHASECHK",
     "barrier": r"BAR\.(SYNC|RED|ARV)|UCGABAR|WARPSYNC",
