@@ -372,8 +372,11 @@ class profile:
         """Return what is known about a kernel, and whether its records stand where they should."""
         kernel = self._kernels.get(number) or kernel_of(self._tables[number])
         compiled = next(compiled for compiled, index, _ in self._compiled.values() if index == number)
+        if kernel.mode == "header":
+            return kernel
         try:
-            return dataclasses.replace(kernel, moved=integrity.check(compiled, kernel))
+            found = {entry.region for entry in integrity.check(compiled)}
+            return dataclasses.replace(kernel, moved=tuple(sorted(found)))
         except Exception as error:
             self._notices.append(f"the machine code of {kernel.name} is not checked: {_sentence(error)}")
             return kernel

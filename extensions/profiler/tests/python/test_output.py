@@ -18,10 +18,17 @@ from tritonext.errors import UserError
 from tritonext_profiler import compare, proton, storage
 from tritonext_profiler.analysis import analyze
 from tritonext_profiler.assemble import assemble
-from tritonext_profiler.export import chrome, hatchet, perfetto
+from tritonext_profiler.export import chrome, flows, hatchet, perfetto
 from tritonext_profiler.model import Profile
 from tritonext_profiler.report import html, terminal
-from tritonext_profiler.testing import H200, gemm_kernel, gemm_plan, record
+from tritonext_profiler.testing import (
+    H200,
+    gemm_kernel,
+    gemm_plan,
+    record,
+    specialized_kernel,
+    specialized_team,
+)
 
 
 def test_an_archive_reads_back_equal(gemm_profile, tmp_path):
@@ -62,7 +69,7 @@ def decode(path):
 
     trace = protos.Trace.FromString(path.read_bytes())
     names, parents, tracks, clocks, words, open_slices = {}, {}, {}, {}, {}, {}
-    slices, flows = [], {}
+    slices, arrows = [], {}
     for packet in trace.packet:
         sequence = packet.trusted_packet_sequence_id
         if packet.HasField("track_descriptor"):
@@ -88,9 +95,9 @@ def decode(path):
             number = event.debug_annotations[0].uint_value if event.name_iid and event.debug_annotations else None
             open_slices.setdefault(track, []).append((name, now, number))
             for identifier in event.flow_ids:
-                flows.setdefault(identifier, [None, None])[0] = (track, name, now, number)
+                arrows.setdefault(identifier, [None, None])[0] = (track, name, now, number)
             for identifier in event.terminating_flow_ids:
-                flows.setdefault(identifier, [None, None])[1] = (track, name, now, number)
+                arrows.setdefault(identifier, [None, None])[1] = (track, name, now, number)
         else:
             name, start, number = open_slices[track].pop()
             path = [names[track]]
@@ -100,7 +107,7 @@ def decode(path):
                 above = parents[above]
             slices.append((tuple(path), name, start, now, number))
     assert not any(open_slices.values())
-    return slices, flows
+    return slices, arrows
 
 
 def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
@@ -108,7 +115,7 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
     shown = perfetto.write(gemm_profile, path, spans=40_000)
     assert shown.omitted == len(gemm_profile.spans) - shown.spans > 0
     assert path.stat().st_size < 50 * shown.spans
-    slices, flows = decode(path)
+    slices, arrows = decode(path)
     warps = [entry for entry in slices if len(entry[0]) == 4]
     assert len(warps) == shown.spans
     kernel, warp = gemm_profile.kernels[0], gemm_profile.warps[shown.warps[17]]
@@ -127,8 +134,8 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
     # Host, launches, and the copies' arrows.
     assert {entry[1] for entry in slices if entry[0][0] == "host"} == {"compile gemm", "launch gemm"}
     assert sum(entry[0] == ("GPU 0 NVIDIA H200", "launches of gemm") for entry in slices) == 2
-    complete = [(start, end) for start, end in flows.values() if start and end]
-    assert len(complete) == len(flows) > 0
+    complete = [(start, end) for start, end in arrows.values() if start and end]
+    assert len(complete) == len(arrows) > 0
     for (track, copy, issued, number), (other, wait, waited, later) in complete:
         assert (track, copy, wait) == (other, "copy_issue", "copy_wait")
         assert issued < waited
@@ -137,12 +144,25 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
 
 def test_arrows_lead_from_the_producer_to_its_consumers(specialized_profile, tmp_path):
     perfetto.write(specialized_profile, tmp_path / "t.pftrace", spans=30_000)
-    slices, flows = decode(tmp_path / "t.pftrace")
+    slices, arrows = decode(tmp_path / "t.pftrace")
     assert {entry[0][3].split()[2] for entry in slices if len(entry[0]) == 4} == {"consumer", "producer"}
-    assert flows
-    for (source, copy, _, number), (target, wait, _, later) in flows.values():
+    assert arrows
+    for (source, copy, _, number), (target, wait, _, later) in arrows.values():
         assert source != target
         assert (copy, wait, number) == ("copy_issue", "mbarrier_wait", later)
+
+
+def test_arrows_go_on_over_the_tiles_of_a_persistent_kernel():
+    once = specialized_team(5)
+    team = [(role, [*steps, *steps[1:]]) for role, steps in once]
+    made = assemble(*record([], seed=6, ctas=3, roles=team).columns).profile([specialized_kernel()], [H200])
+    starts, ends = flows.flows(made, np.arange(len(made.warps)))
+    # Ten copies of each CTA, and each consumer's wait for each.
+    assert len(starts) == 3 * 10
+    assert len(ends) == 3 * 8 * 10
+    by_name = {identifier: place for place, identifier in starts.items()}
+    owner = made.warps["cta"][made.spans["warp"]]
+    assert all(owner[place] == owner[by_name[identifier]] for place, identifier in ends.items())
 
 
 def test_a_chrome_trace_has_the_same_slices(gemm_profile, tmp_path):

@@ -23,6 +23,7 @@ from tritonext_profiler.testing import H200, FakeMemory, emulate, gemm_kernel, g
 BLOCKS = 6
 # Small enough for many rings.
 BUFFER = 1 << 22
+RECORDING = record(gemm_plan(6), seed=41, ctas=BLOCKS, launches=48)
 
 
 @triton.jit
@@ -62,7 +63,7 @@ class World:
     def __init__(self, gpu):
         self.gpu = gpu
         self.entry = table(gemm_kernel())
-        self.recording = record(gemm_plan(6), seed=41, ctas=BLOCKS, launches=64)
+        self.recording = RECORDING
         self.runs = {}
         self.plain = []
         self.lock = threading.Lock()
