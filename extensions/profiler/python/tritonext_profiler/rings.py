@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -375,13 +376,13 @@ class Rings:
 
 
 # Slots by GPU. Those of captured launches are never given back: a graph may use them at any time.
-_slots: dict[int, list[int]] = {}
+_slots: weakref.WeakKeyDictionary[Memory, list[int]] = weakref.WeakKeyDictionary()
 _slots_lock = threading.Lock()
 
 
 def _take_slot(memory: Memory) -> int:
     with _slots_lock:
-        free = _slots.setdefault(id(memory), [])
+        free = _slots.setdefault(memory, [])
         if not free:
             slab = memory.allocate(_SLAB)
             free.extend(range(slab, slab + _SLAB - SLOT.itemsize + 1, SLOT.itemsize))
@@ -393,4 +394,4 @@ def _take_slot(memory: Memory) -> int:
 
 def _give_slot(memory: Memory, slot: int) -> None:
     with _slots_lock:
-        _slots[id(memory)].append(slot)
+        _slots[memory].append(slot)

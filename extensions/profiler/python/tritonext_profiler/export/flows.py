@@ -13,9 +13,9 @@ def flows(profile: Profile, warps: np.ndarray) -> tuple[dict[int, int], dict[int
     """Pair copies with the waits for them.
 
     In a pipelined loop the wait of an iteration is for the copy that was issued ``num_stages - 1`` iterations before;
-    those of the first iterations are for what was issued before the loop. In a warp-specialized kernel a consumer
-    waits at an mbarrier, in the n-th iteration of its innermost loop, for the copy that the producer's first warp issued
-    in the n-th of its own, over all tiles. Copies from shared to global memory have no arrows.
+    those of the first iterations are for what was issued before the loop. In a warp-specialized kernel a consumer waits
+    at an mbarrier, in the n-th iteration of its innermost loop, for the copy that the producer's first warp issued in
+    the n-th of its own, over all tiles. Copies from shared to global memory have no arrows.
 
     Args:
         profile: What was recorded.
