@@ -15,6 +15,10 @@ def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
     the addresses and fills the slots, as far ahead as there are slots; loops
     around the products run in both tasks, so loads go on during an epilogue.
 
+    In a loop over tiles the task that multiplies becomes two, of one warp
+    group each: they take turns with tiles, or have half of the rows of each,
+    with everything that is computed and stored behind the products.
+
     In a loop over tiles, operands may come from `tt.load` as well. Blocks of a
     matrix, by their addresses and masks, are loaded through descriptors that
     the kernel makes; otherwise the task has four warps, which copy by
