@@ -135,6 +135,8 @@ ArrayRef<int64_t> shapeOf(Type type) {
 
 } // namespace
 
+ArrayRef<llvm::StringLiteral> categoryNames() { return names; }
+
 StringRef nameOf(Category category) { return names[size_t(category)]; }
 
 std::optional<Category> categoryOf(Operation *op) {

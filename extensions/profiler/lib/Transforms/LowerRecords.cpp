@@ -1,3 +1,4 @@
+#include "tritonext_profiler/Transforms/Categories.h"
 #include "tritonext_profiler/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -24,12 +25,6 @@ constexpr int64_t slotSegments = 8, slotCount = 16, slotFirst = 20, slotMask = 2
                   slotBase = 32, slotShift = 36, slotStep = 40, slotEnded = 128;
 constexpr int64_t headKernel = 8, headBlock = 16, headWarp = 28, headStart = 32, headEnd = 48,
                   headAttempted = 64, headDone = 72;
-
-constexpr llvm::StringLiteral categories[] = {
-    "copy_issue",  "copy_wait",    "mma_issue",         "mma_wait", "global_load",   "global_store",
-    "shared_load", "shared_store", "layout_conversion", "barrier",  "mbarrier_wait", "reduction",
-    "atomic",      "elementwise",  "epilogue",          "idle",     "scope",         "other",
-};
 
 /// Builds what both targets have, each in its own way.
 class Target : public OpBuilder {
@@ -238,7 +233,7 @@ private:
         (*(*regions.getAsArray())[record.getRegion()].getAsObject())["batch"] =
             llvm::json::Array{int64_t(index), int64_t(records.size())};
     llvm::json::Array known;
-    for (StringRef category : categories)
+    for (StringRef category : categoryNames())
       known.push_back(category);
     llvm::json::Object table{
         {"version", version},

@@ -8,7 +8,7 @@
 
 namespace tritonext::profiler {
 
-/// What a warp does, in the order of `categoryNames`.
+/// What a warp does, in the order of `categoryNames()`.
 enum class Category {
   CopyIssue,
   CopyWait,
@@ -28,6 +28,9 @@ enum class Category {
   Idle,
   Other,
 };
+
+/// Returns the names of all categories in tables.
+llvm::ArrayRef<llvm::StringLiteral> categoryNames();
 
 /// Returns the name of a category in tables.
 llvm::StringRef nameOf(Category category);
