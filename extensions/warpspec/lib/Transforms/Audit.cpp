@@ -300,6 +300,9 @@ private:
       if (Datum datum = get(operand); datum.array && datum.element)
         add(EventKind::Read, dot, {datum.array, *datum.element},
             dot.getIsAsync() ? products + 1 : 0);
+    if (Datum factor = get(dot.getA());
+        isa<RankedTensorType>(dot.getA().getType()) && factor.product)
+      add(EventKind::Use, dot, {}, factor.product);
     Datum sum = get(dot.getC());
     if (dot.getIsAsync()) {
       sum.product = ++products;
@@ -335,9 +338,13 @@ private:
 
   /// Returns the length of a loop, of which tasks that take turns have every other iteration: then
   /// the step is twice that of another loop, and the lower bound is that one's or a step above it.
+  /// A loop that starts a step above a lower bound has its first iteration in front of it.
   int64_t lengthOf(const Datum &lower, const Datum &upper, const Datum &step) {
-    if (!step.sum || pairs[*step.sum].first.name != pairs[*step.sum].second.name)
-      return choice.length(lower, upper, step);
+    if (!step.sum || pairs[*step.sum].first.name != pairs[*step.sum].second.name) {
+      if (!lower.sum || pairs[*lower.sum].second.name != step.name)
+        return choice.length(lower, upper, step);
+      return std::max<int64_t>(choice.length(pairs[*lower.sum].first, upper, step) - 1, 0);
+    }
     Datum half = pairs[*step.sum].first, first = lower;
     bool isLater = lower.sum && pairs[*lower.sum].second.name == half.name;
     if (isLater)
@@ -374,7 +381,24 @@ private:
       set(result, datum);
   }
 
+  /// Decides whether a loop runs, if that is the condition of an op with all but its first
+  /// iteration.
+  void decideRun(scf::IfOp conditional) {
+    auto compare = conditional.getCondition().getDefiningOp<arith::CmpIOp>();
+    if (!compare)
+      return;
+    for (auto loop : conditional.thenBlock()->getOps<scf::ForOp>()) {
+      auto second = loop.getLowerBound().getDefiningOp<arith::AddIOp>();
+      if (second && second.getLhs() == compare.getLhs() && second.getRhs() == loop.getStep() &&
+          loop.getUpperBound() == compare.getRhs()) {
+        lengthOf(get(compare.getLhs()), get(compare.getRhs()), get(loop.getStep()));
+        known.erase(compare);
+      }
+    }
+  }
+
   void run(scf::IfOp conditional) {
+    decideRun(conditional);
     Datum condition = get(conditional.getCondition());
     bool isTrue = condition.number ? *condition.number != 0 : choice.outcome(condition);
     Block *taken = isTrue ? conditional.thenBlock() : conditional.elseBlock();

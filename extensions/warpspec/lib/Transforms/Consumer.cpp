@@ -13,15 +13,30 @@ namespace {
 
 class Consumer {
 public:
-  Consumer(Plan &plan, const Ring &ring)
-      : plan(plan), ring(ring), rewriter(plan.loop.getContext()) {}
+  Consumer(Plan &plan, ArrayRef<Ring> rings)
+      : plan(plan), rings(rings), ring(rings.front()), rewriter(plan.first->getContext()) {}
 
-  /// Lets the op number `depth` of the path carry the position in the ring.
-  RingState rewrite(unsigned depth, RingState state) {
-    Operation *op = plan.path[depth];
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return rewriteLoop(loop, depth, state);
-    return rewriteConditional(cast<scf::IfOp>(op), depth, state);
+  /// Lets the loops and conditionals of the path in a block carry the positions in the rings, from
+  /// each to the next, and returns the positions behind them.
+  RingStates rewrite(Block &block, RingStates states) {
+    SmallVector<Operation *> onPath;
+    for (Operation &op : block)
+      if (plan.path.contains(&op))
+        onPath.push_back(&op);
+    for (Operation *op : onPath) {
+      plan.path.remove(op);
+      ProductLoop *products =
+          llvm::find_if(plan.loops, [&](ProductLoop &known) { return known.loop == op; });
+      if (products == plan.loops.end())
+        products = nullptr;
+      if (products && products->delayed)
+        states = rewriteChain(*products, rings, states);
+      else if (auto loop = dyn_cast<scf::ForOp>(op))
+        states = rewriteLoop(loop, products, states);
+      else
+        states = rewriteConditional(cast<scf::IfOp>(op), states);
+    }
+    return states;
   }
 
 private:
@@ -32,35 +47,34 @@ private:
     });
   }
 
-  RingState rewriteLoop(scf::ForOp loop, unsigned depth, RingState state) {
+  RingStates rewriteLoop(scf::ForOp loop, ProductLoop *products, const RingStates &states) {
     rewriter.setInsertionPoint(loop);
     auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
       return SmallVector<Value>(arguments);
     };
-    FailureOr<LoopLikeOpInterface> replaced =
-        loop.replaceWithAdditionalYields(rewriter, {state.slot, state.phase},
-                                         /*replaceInitOperandUsesInLoop=*/false, keep);
+    unsigned count = 2 * states.size();
+    FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
+        rewriter, valuesOf(states), /*replaceInitOperandUsesInLoop=*/false, keep);
     auto built = cast<scf::ForOp>(replaced->getOperation());
     built->removeAttr("tt.flatten");
-    auto arguments = built.getRegionIterArgs().take_back(2);
-    RingState inside = {arguments[0], arguments[1]};
-    bool isInnermost = depth + 1 == plan.path.size();
+    RingStates inside = statesOf(ValueRange(built.getRegionIterArgs()).take_back(count));
     // The stock pipeliner may let the stores of a tile go on behind it, and nothing else.
-    if (isInnermost || hasLoads(built))
+    if (products || hasLoads(built))
       built->setAttr("tt.num_stages", rewriter.getI32IntegerAttr(0));
-    inside = isInnermost ? multiply(built, inside) : rewrite(depth + 1, inside);
-    setPosition(built.getBody()->getTerminator(), inside);
-    auto results = built.getResults().take_back(2);
-    RingState behind = {results[0], results[1]};
-    if (isInnermost && !plan.isAwaited)
-      drain(built, behind);
+    inside = products ? RingStates{multiply(built, *products, inside.front())}
+                      : rewrite(*built.getBody(), inside);
+    setPositions(built.getBody()->getTerminator(), inside);
+    RingStates behind = statesOf(ValueRange(built.getResults()).take_back(count));
+    if (products && !products->isAwaited)
+      drain(built, *products, behind.front());
     return behind;
   }
 
-  RingState rewriteConditional(scf::IfOp conditional, unsigned depth, RingState state) {
+  RingStates rewriteConditional(scf::IfOp conditional, const RingStates &states) {
     rewriter.setInsertionPoint(conditional);
+    unsigned count = 2 * states.size();
     SmallVector<Type> types(conditional.getResultTypes());
-    types.append({state.slot.getType(), state.phase.getType()});
+    types.append(count, rewriter.getI32Type());
     auto built = scf::IfOp::create(rewriter, conditional.getLoc(), types,
                                    conditional.getCondition(), /*addThenBlock=*/false,
                                    /*addElseBlock=*/false);
@@ -74,22 +88,18 @@ private:
     }
     for (Block *block : {built.thenBlock(), built.elseBlock()}) {
       Operation *terminator = block->getTerminator();
-      terminator->insertOperands(terminator->getNumOperands(), {state.slot, state.phase});
+      terminator->insertOperands(terminator->getNumOperands(), valuesOf(states));
+      setPositions(terminator, rewrite(*block, states));
     }
-    Block *inner = built.thenBlock();
-    if (plan.path[depth + 1]->getBlock() != inner)
-      inner = built.elseBlock();
-    RingState inside = rewrite(depth + 1, state);
-    setPosition(inner->getTerminator(), inside);
-    rewriter.replaceOp(conditional, built.getResults().drop_back(2));
-    auto results = built.getResults().take_back(2);
-    return {results[0], results[1]};
+    rewriter.replaceOp(conditional, built.getResults().drop_back(count));
+    return statesOf(ValueRange(built.getResults()).take_back(count));
   }
 
-  static void setPosition(Operation *terminator, RingState state) {
-    unsigned count = terminator->getNumOperands();
-    terminator->setOperand(count - 2, state.slot);
-    terminator->setOperand(count - 1, state.phase);
+  static void setPositions(Operation *terminator, const RingStates &states) {
+    SmallVector<Value> values = valuesOf(states);
+    unsigned first = terminator->getNumOperands() - values.size();
+    for (auto [index, value] : llvm::enumerate(values))
+      terminator->setOperand(first + index, value);
   }
 
   Value constant(Location loc, int32_t value) {
@@ -119,23 +129,23 @@ private:
   }
 
   /// Puts the tiles of a slot in the place of the loads, and returns the last op that reads one.
-  Operation *takeTiles(Location loc, RingState state) {
-    Operation *last = plan.dots.back();
+  Operation *takeTiles(Location loc, ProductLoop &products, RingState state) {
+    Operation *last = products.dots.back();
     auto isReadAt = [&](Operation *op) {
       if (last->isBeforeInBlock(op))
         last = op;
     };
     llvm::SmallSetVector<Operation *, 4> replaced;
-    rewriter.setInsertionPoint(plan.loads.front().load);
+    rewriter.setInsertionPoint(products.loads.front().load);
     Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
-    ttng::WaitBarrierOp::create(rewriter, plan.loads.front().load->getLoc(), full, state.phase);
+    ttng::WaitBarrierOp::create(rewriter, products.loads.front().load->getLoc(), full, state.phase);
     // PTX ISA, async proxy: products read shared memory in another way than threads write it.
     if (plan.producerWarps() != 1)
       ttng::FenceAsyncSharedOp::create(rewriter, loc, /*bCluster=*/false);
-    for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
+    for (auto [load, tiles] : llvm::zip_equal(products.loads, ring.tiles)) {
       Operation *place = load.buffer ? load.buffer.getOperation() : load.inRegisters;
       // What goes to registers is read at once, before anything is computed of it.
-      rewriter.setInsertionPoint(load.buffer ? place : plan.loads.front().load);
+      rewriter.setInsertionPoint(load.buffer ? place : products.loads.front().load);
       Value tile = viewOf(rewriter, place->getLoc(), tiles, state.slot,
                           load.buffer && load.tile().getMutableMemory());
       if (!load.buffer) {
@@ -152,10 +162,10 @@ private:
     return last;
   }
 
-  RingState multiply(scf::ForOp loop, RingState state) {
+  RingState multiply(scf::ForOp loop, ProductLoop &products, RingState state) {
     Location loc = loop.getLoc();
-    Operation *last = takeTiles(loc, state);
-    if (plan.isAwaited) {
+    Operation *last = takeTiles(loc, products, state);
+    if (products.isAwaited) {
       rewriter.setInsertionPointAfter(last);
       release(loc, state.slot, Value());
       rewriter.setInsertionPoint(loop.getBody()->getTerminator());
@@ -163,7 +173,7 @@ private:
     }
 
     SmallVector<Value> sums;
-    for (ttng::WarpGroupDotOp dot : plan.dots) {
+    for (ttng::WarpGroupDotOp dot : products.dots) {
       dot.setIsAsync(true);
       sums.push_back(dot.getD());
     }
@@ -172,13 +182,13 @@ private:
                                             loop.getInductionVar(), loop.getLowerBound());
       release(loc, before(loc, state.slot), isLater);
     };
-    ttng::WarpGroupDotOp dot = plan.dots.front();
+    ttng::WarpGroupDotOp dot = products.dots.front();
     auto operand = dyn_cast<RankedTensorType>(dot.getA().getType());
     if (!operand) {
       // The products of the iteration before have ended when no more are left than were started
       // here.
       rewriter.setInsertionPointAfter(last);
-      SmallVector<Value> passed = endProducts(plan.dots.back()->getLoc(), sums, sums.size());
+      SmallVector<Value> passed = endProducts(products.dots.back()->getLoc(), sums, sums.size());
       Operation *terminator = loop.getBody()->getTerminator();
       for (auto [sum, behind] : llvm::zip_equal(sums, passed))
         terminator->replaceUsesOfWith(sum, behind);
@@ -202,17 +212,17 @@ private:
   }
 
   /// Ends the products of the last iteration and gives its slot back.
-  void drain(scf::ForOp loop, RingState behind) {
+  void drain(scf::ForOp loop, ProductLoop &products, RingState behind) {
     Location loc = loop.getLoc();
     rewriter.setInsertionPointAfter(loop);
     SmallVector<Value> sums;
-    for (ttng::WarpGroupDotOp dot : plan.dots) {
+    for (ttng::WarpGroupDotOp dot : products.dots) {
       Value carried = dot.getC();
       if (auto wait = carried.getDefiningOp<ttng::WarpGroupDotWaitOp>())
         carried = wait.getInputs()[cast<OpResult>(carried).getResultNumber()];
       sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(carried)));
     }
-    SmallVector<Value> ended = endProducts(plan.dots.back()->getLoc(), sums, 0);
+    SmallVector<Value> ended = endProducts(products.dots.back()->getLoc(), sums, 0);
     Operation *waiting = ended.front().getDefiningOp();
     for (auto [sum, value] : llvm::zip_equal(sums, ended))
       rewriter.replaceAllUsesExcept(sum, value, waiting);
@@ -223,14 +233,16 @@ private:
   }
 
   Plan &plan;
+  ArrayRef<Ring> rings;
+  /// The only one, where no product needs another.
   const Ring &ring;
   IRRewriter rewriter;
 };
 
 } // namespace
 
-void rewriteConsumer(Plan &plan, const Ring &ring, RingState start) {
-  Consumer(plan, ring).rewrite(0, start);
+void rewriteConsumer(Plan &plan, ArrayRef<Ring> rings, RingStates start) {
+  Consumer(plan, rings).rewrite(*plan.first->getBlock(), std::move(start));
 }
 
 } // namespace tritonext::warpspec

@@ -152,9 +152,9 @@ bool canLoadAhead(scf::ForOp loop, tt::LoadOp load) {
          });
 }
 
-void loadAhead(Plan &plan) {
-  for (tt::LoadOp load : plan.ahead) {
-    scf::ForOp loop = plan.loop;
+void loadAhead(Plan &plan, ProductLoop &products) {
+  for (tt::LoadOp load : products.ahead) {
+    scf::ForOp loop = products.loop;
     Location loc = load.getLoc();
     Attribute layout = wantedLayout(loop, load);
     auto order = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
@@ -185,9 +185,15 @@ void loadAhead(Plan &plan) {
                                          [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
                                            return SmallVector<Value>{following};
                                          });
-    plan.loop = cast<scf::ForOp>(replaced->getOperation());
-    plan.path.back() = plan.loop;
-    Value carried = plan.loop.getRegionIterArgs().back();
+    Operation *old = loop;
+    products.loop = cast<scf::ForOp>(replaced->getOperation());
+    plan.path.remove(old);
+    plan.path.insert(products.loop);
+    if (plan.first == old)
+      plan.first = products.loop;
+    if (plan.last == old)
+      plan.last = products.loop;
+    Value carried = products.loop.getRegionIterArgs().back();
     Operation *done = load;
     if (carried.getType() != load.getType())
       done = *load->user_begin();

@@ -45,8 +45,8 @@ bool collect(Operation *op, Operation *products, llvm::SetVector<Operation *> &n
 
 } // namespace
 
-void loadEarly(Plan &plan) {
-  Operation *products = plan.loop;
+void loadEarly(const Plan &plan, ProductLoop &loop) {
+  Operation *products = loop.loop;
   if (!plan.isPersistent())
     return;
   SmallVector<tt::LoadOp> loads;

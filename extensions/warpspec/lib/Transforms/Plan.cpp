@@ -8,6 +8,7 @@
 #include "triton/Analysis/Allocation.h"
 #include "triton/Analysis/AxisInfo.h"
 #include "triton/Dialect/TritonNvidiaGPU/Transforms/TMAUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -38,9 +39,14 @@ constexpr int64_t leastSpare = 48, leastSpareOfInstruction = 32;
 constexpr int64_t mostBytesAhead = 32;
 // 128 registers of each thread of a warp group.
 constexpr int64_t mostSumsOfGroup = 128 * threadsPerWarp * warpsPerGroup;
-constexpr unsigned leastCopyBits = 32;
+constexpr unsigned leastCopyBits = 32, leastBitsInRegisters = 16;
 constexpr int64_t mostPointers = 24;
 constexpr llvm::StringLiteral needsTensor = "the producer needs a tensor for its addresses";
+// What an SM computes in a cycle of what comes between the products of a chain. Below these times
+// of an iteration, with one and with two warp groups, waits cost more than the overlap gains:
+// measured on an H200 at tiles of 64 to 128 rows and columns, heads of 64 and 128.
+constexpr int64_t elementsPerCycle = 8;
+constexpr int64_t leastChainOfGroup = 1536, leastChainOfGroups = 2048;
 constexpr llvm::StringLiteral numStages = "tt.num_stages";
 
 int64_t bytesOf(ShapedType type) {
@@ -75,6 +81,13 @@ bool isTileOf(ttg::MemDescType tile, tt::TensorDescInterface desc) {
          wanted.getTransposed() == made.getTransposed() &&
          wanted.getElementBitWidth() == made.getElementBitWidth() &&
          wanted.getFp4Padded() == made.getFp4Padded();
+}
+
+/// Whether a view is the same part of its buffer each time.
+bool isConstantView(Value view) {
+  Operation *op = view.getDefiningOp();
+  return !op || !op->hasTrait<OpTrait::MemDescViewTrait>() ||
+         (op->getNumOperands() == 1 && isConstantView(op->getOperand(0)));
 }
 
 bool isScalar(Type type) { return !isa<RankedTensorType, ttg::MemDescType>(type); }
@@ -202,10 +215,13 @@ namespace {
 
 class Planner {
 public:
-  Planner(scf::ForOp loop, const PlanOptions &options) : options(options) { plan.loop = loop; }
+  Planner(ArrayRef<scf::ForOp> loops, const PlanOptions &options) : options(options) {
+    for (scf::ForOp loop : loops)
+      plan.loops.emplace_back().loop = loop;
+  }
 
   Verdict run() {
-    if (!findPath() || !findDots() || !findLoads() || !needAll() || !checkMemory() ||
+    if (!findPath() || !findProducts() || !findLeaving() || !needAll() || !checkMemory() ||
         !findLoadsAhead() || !checkComputing() || !fit())
       return {std::nullopt, std::move(reason), at};
     return {std::move(plan), "", nullptr};
@@ -218,26 +234,39 @@ private:
     return false;
   }
 
+  scf::ForOp firstLoop() { return plan.loops.front().loop; }
+
   bool findPath() {
-    auto kernel = plan.loop->getParentOfType<tt::FuncOp>();
-    plan.consumerWarps = ttg::lookupNumWarps(plan.loop);
+    scf::ForOp front = firstLoop();
+    auto kernel = front->getParentOfType<tt::FuncOp>();
+    plan.consumerWarps = ttg::lookupNumWarps(front);
     if (!kernel || !kernel.isPublic())
-      return decline(plan.loop, "the loop is in a function that is not a kernel");
+      return decline(front, "the loop is in a function that is not a kernel");
     if (plan.consumerWarps != 4 && plan.consumerWarps != 8)
-      return decline(plan.loop, "the kernel has " + Twine(plan.consumerWarps) +
-                                    " warps, and products of one or two warp groups are known");
+      return decline(front, "the kernel has " + Twine(plan.consumerWarps) +
+                                " warps, and products of one or two warp groups are known");
     plan.schedule = options.schedule;
     if (plan.schedule != Schedule::Single)
       plan.consumerWarps = 2 * warpsPerGroup;
-    if (ttg::lookupNumCTAs(plan.loop) != 1)
-      return decline(plan.loop, "the kernel runs in clusters");
-    for (Operation *op = plan.loop; op != kernel; op = op->getParentOp()) {
-      if (!isa<scf::ForOp, scf::IfOp>(op))
-        return decline(op, "the products are inside of " + quote(op));
-      plan.path.insert(plan.path.begin(), op);
+    if (ttg::lookupNumCTAs(front) != 1)
+      return decline(front, "the kernel runs in clusters");
+    for (ProductLoop &products : plan.loops) {
+      Operation *outermost = nullptr;
+      for (Operation *op = products.loop; op != kernel; op = op->getParentOp()) {
+        if (!isa<scf::ForOp, scf::IfOp>(op))
+          return decline(op, "the products are inside of " + quote(op));
+        plan.path.insert(op);
+        outermost = op;
+      }
+      if (!plan.first)
+        plan.first = plan.last = outermost;
+      if (outermost->getBlock() != plan.first->getBlock())
+        return decline(products.loop, "the kernel has a second loop of products");
+      if (plan.last->isBeforeInBlock(outermost))
+        plan.last = outermost;
     }
-    if (!isa<tt::ReturnOp>(plan.path.front()->getBlock()->getTerminator()))
-      return decline(plan.loop, "the kernel goes on behind a conditional return");
+    if (!isa<tt::ReturnOp>(plan.first->getBlock()->getTerminator()))
+      return decline(front, "the kernel goes on behind a conditional return");
     Operation *other = nullptr;
     kernel.walk([&](Operation *op) {
       if (isa<tt::CallOp, ttg::WarpSpecializeOp>(op))
@@ -246,17 +275,44 @@ private:
     if (other)
       return decline(other, "the kernel has " + quote(other));
     for (scf::ForOp loop : findProductLoops(kernel))
-      if (loop != plan.loop)
+      if (llvm::none_of(plan.loops, [&](ProductLoop &known) { return known.loop == loop; }))
         return decline(loop, "the kernel has a second loop of products");
     return true;
   }
 
-  bool findDots() {
-    for (Operation &op : plan.loop.getBody()->without_terminator()) {
+  //===--------------------------------------------------------------------===//
+  // Products and their operands
+  //===--------------------------------------------------------------------===//
+
+  bool findProducts() {
+    ProductLoop &first = plan.loops.front();
+    for (ProductLoop &products : plan.loops) {
+      if (!findDots(products) || !findLoads(products) || !checkChain(products))
+        return false;
+      for (ProductLoop &other : plan.loops)
+        if (other.loop != products.loop && other.loop->isProperAncestor(products.loop))
+          return decline(products.loop, "the kernel has a second loop of products");
+      bool isAlike = products.loads.size() == first.loads.size() &&
+                     bool(products.delayed) == bool(first.delayed) &&
+                     llvm::all_of(llvm::zip(products.loads, first.loads), [](auto pair) {
+                       auto [a, b] = pair;
+                       return a.ring == b.ring && a.tile() == b.tile();
+                     });
+      if (!isAlike)
+        return decline(products.loop,
+                       "the kernel has a second loop of products, of other tiles than the first");
+    }
+    return true;
+  }
+
+  bool findDots(ProductLoop &products) {
+    scf::ForOp loop = products.loop;
+    bool isChain = false;
+    for (Operation &op : loop.getBody()->without_terminator()) {
       auto dot = dyn_cast<ttng::WarpGroupDotOp>(op);
-      bool isHidden = !dot && op.walk([](ttng::WarpGroupDotOp) {
-                                  return WalkResult::interrupt();
-                                }).wasInterrupted();
+      bool isHidden = !dot && !plan.path.contains(&op) && op.walk([](ttng::WarpGroupDotOp) {
+                                                              return WalkResult::interrupt();
+                                                            }).wasInterrupted();
       if (isHidden)
         return decline(&op, "a product is under a condition");
       if (!dot)
@@ -264,31 +320,41 @@ private:
       if (dot.getIsAsync())
         return decline(dot, "the product is asynchronous already");
       auto c = dyn_cast<BlockArgument>(dot.getC());
-      bool isCarried = c && c.getOwner() == plan.loop.getBody() && c.hasOneUse() &&
+      bool isCarried = c && c.getOwner() == loop.getBody() && c.hasOneUse() &&
                        dot.getD().hasOneUse() &&
-                       plan.loop.getTiedLoopYieldedValue(c)->get() == dot.getD();
+                       loop.getTiedLoopYieldedValue(c)->get() == dot.getD();
       // Sums of limited precision are added to others in registers as they come.
-      plan.isAwaited |= !isCarried || dot.needsPartialAccumulator();
-      if (dependsOnProduct(dot.getA()) || dependsOnProduct(dot.getB()))
-        return decline(dot, "the loop computes an operand of the product from another product");
-      plan.dots.push_back(dot);
+      products.isAwaited |= !isCarried || dot.needsPartialAccumulator();
+      isChain |= dependsOnProduct(loop, dot.getA()) || dependsOnProduct(loop, dot.getB());
+      products.dots.push_back(dot);
     }
-    // A product reads an operand in registers until it has ended. One alone lets the next operand
-    // be computed meanwhile, in elements that the stock wait takes.
-    constexpr unsigned leastBits = 16;
-    for (ttng::WarpGroupDotOp dot : plan.dots)
-      if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
-        plan.isAwaited |= plan.dots.size() > 1 || a.getElementTypeBitWidth() < leastBits;
+    if (!isChain) {
+      // A product reads an operand in registers until it has ended. One alone lets the next operand
+      // be computed meanwhile, in elements that the stock wait takes.
+      for (ttng::WarpGroupDotOp dot : products.dots)
+        if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
+          products.isAwaited |=
+              products.dots.size() > 1 || a.getElementTypeBitWidth() < leastBitsInRegisters;
+      return true;
+    }
+    ttng::WarpGroupDotOp last = products.dots.back();
+    bool isSum = last.getD().hasOneUse() && isa<scf::YieldOp>(*last.getD().user_begin()) &&
+                 (dependsOnProduct(loop, last.getA()) || dependsOnProduct(loop, last.getB()));
+    if (!isSum)
+      return decline(last, "the loop computes an operand of a product from another product, and "
+                           "does not end with such a product that it adds up");
+    products.isAwaited = false;
+    products.delayed = last;
     return true;
   }
 
   /// Whether an iteration computes a value from what one of its products gives.
-  bool dependsOnProduct(Value value) {
+  static bool dependsOnProduct(scf::ForOp loop, Value value) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 16> seen;
     while (!work.empty()) {
       Operation *op = work.pop_back_val().getDefiningOp();
-      if (!op || plan.loop.isDefinedOutsideOfLoop(op->getResult(0)) || !seen.insert(op).second)
+      if (!op || loop.isDefinedOutsideOfLoop(op->getResult(0)) || !seen.insert(op).second)
         continue;
       if (isa<ttng::WarpGroupDotOp>(op))
         return true;
@@ -297,36 +363,78 @@ private:
     return false;
   }
 
-  bool findLoads() {
-    for (Operation &op : plan.loop.getBody()->without_terminator())
-      if (isa<tt::DescriptorLoadOp, tt::LoadOp>(op) && !addLoad(&op))
+  /// Checks what a chain of products needs beside other loops, and whether it gains.
+  bool checkChain(ProductLoop &products) {
+    ttng::WarpGroupDotOp last = products.delayed;
+    if (!last)
+      return true;
+    for (ttng::WarpGroupDotOp dot : products.dots)
+      // A product reads an operand in registers until it has ended, in elements that the stock wait
+      // takes.
+      if (auto a = cast<ShapedType>(dot.getA().getType());
+          dot.needsPartialAccumulator() || dot.getUseC() ||
+          (isa<RankedTensorType>(a) && a.getElementTypeBitWidth() < leastBitsInRegisters))
+        return decline(dot, "a product in a chain is of limited precision, or adds on a condition");
+    if (!products.staged.empty())
+      return decline(last, "the loop puts an operand of a chain of products into shared memory");
+    for (auto [number, ring] : llvm::enumerate(products.loads)) {
+      if (ring.isByThreads())
+        return decline(ring.load, "an operand is loaded through pointers");
+      if (!ring.buffer)
+        return decline(ring.load, "a tile in a chain of products is used in registers");
+      // Tiles are needed, and free again, one after another.
+      ring.ring = number;
+    }
+    for (Operation &op : products.loop.getBody()->without_terminator())
+      if (auto load = dyn_cast<tt::LoadOp>(op); load && !isScalar(load.getType()))
+        return decline(load,
+                       "a chain of products is computed with what is loaded through pointers");
+    int64_t cycles = cyclesOf(products);
+    for (ttng::WarpGroupDotOp dot : products.dots)
+      if (dot != last)
+        cycles += dot.getD().getType().getNumElements() / elementsPerCycle;
+    bool isPair = plan.consumerWarps == 2 * warpsPerGroup;
+    if (int64_t least = isPair ? leastChainOfGroups : leastChainOfGroup; cycles < least)
+      return decline(last, "an iteration of the chain of products takes about " + Twine(cycles) +
+                               " cycles, and less than " + Twine(least) + " gain nothing");
+    for (ttng::WarpGroupDotOp dot : products.dots)
+      if (auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
+          mma.getWarpsPerCTA()[0] != plan.consumerWarps)
+        return decline(dot, "two warp groups compute the same rows of a chain of products");
+    products.hasTurns = isPair;
+    return true;
+  }
+
+  bool findLoads(ProductLoop &products) {
+    for (Operation &op : products.loop.getBody()->without_terminator())
+      if (isa<tt::DescriptorLoadOp, tt::LoadOp>(op) && !addLoad(products, &op))
         return false;
-    for (ttng::WarpGroupDotOp dot : plan.dots)
+    for (ttng::WarpGroupDotOp dot : products.dots)
       for (Value operand : {Value(dot.getA()), Value(dot.getB())})
-        if (!checkOperand(dot, operand))
+        if (!checkOperand(products, dot, operand))
           return false;
-    if (plan.loads.empty())
-      return decline(plan.loop, "the loop loads no operand");
-    return planProducerRegisters();
+    if (products.loads.empty())
+      return decline(products.loop, "the loop loads no operand");
+    return planProducerRegisters(products);
   }
 
   /// Chooses the registers of a producer that copies through pointers. Each has two; bounds, masks
   /// and what moves pointers on have others.
-  bool planProducerRegisters() {
+  bool planProducerRegisters(const ProductLoop &products) {
     int64_t pointers = 0;
-    for (RingLoad &ring : plan.loads)
+    for (const RingLoad &ring : products.loads)
       if (ring.isByThreads())
         pointers += ring.tile().getNumElements() / (ring.width * threadsPerWarp * warpsPerGroup);
     if (pointers > mostPointers)
-      return decline(plan.loop, "a thread of the producer would have " + Twine(pointers) +
-                                    " pointers, and spills more than " + Twine(mostPointers));
+      return decline(products.loop, "a thread of the producer would have " + Twine(pointers) +
+                                        " pointers, and spills more than " + Twine(mostPointers));
     if (pointers != 0)
       plan.producerRegisters = llvm::alignTo(leastSpare + 2 * pointers, 8);
     return true;
   }
 
   /// Lets the producer start a load.
-  bool addLoad(Operation *load) {
+  bool addLoad(ProductLoop &products, Operation *load) {
     ttg::LocalAllocOp buffer;
     Operation *inRegisters = load;
     if (load->hasOneUse()) {
@@ -353,30 +461,32 @@ private:
     if (ring.bytes() % alignment != 0)
       return decline(load, "a tile has " + Twine(ring.bytes()) + " bytes, no multiple of " +
                                Twine(alignment));
-    plan.loads.push_back(ring);
+    products.loads.push_back(ring);
     return true;
   }
 
   /// Whether an operand of a product is one that is loaded, or that the consumers make of such.
-  bool checkOperand(ttng::WarpGroupDotOp dot, Value operand) {
+  bool checkOperand(ProductLoop &products, ttng::WarpGroupDotOp dot, Value operand) {
     Value buffer = throughViews(operand);
-    if (plan.loop.isDefinedOutsideOfLoop(buffer) || isa<RankedTensorType>(operand.getType()))
+    if (products.loop.isDefinedOutsideOfLoop(buffer) || isa<RankedTensorType>(operand.getType()))
       return true;
     auto alloc = buffer.getDefiningOp<ttg::LocalAllocOp>();
-    if (!alloc || !alloc.getSrc())
+    // In a chain the views of a tile are made again.
+    if (!alloc || !alloc.getSrc() || (products.delayed && !isConstantView(operand)))
       return decline(dot, "an operand of the product is not a tile of its own");
     Operation *source = alloc.getSrc().getDefiningOp();
     auto isRing = [&](const RingLoad &ring) { return ring.load == source; };
-    if (source && isa<tt::LoadOp>(source) && llvm::none_of(plan.loads, isRing))
+    if (source && isa<tt::LoadOp>(source) && llvm::none_of(products.loads, isRing))
       return decline(source, "an operand is loaded through pointers");
-    if (plan.loop.isDefinedOutsideOfLoop(alloc.getSrc()))
+    if (products.loop.isDefinedOutsideOfLoop(alloc.getSrc()))
       return decline(alloc,
                      "an operand is loaded outside of the loop, and put into shared memory in it");
-    if (alloc->getBlock() != plan.loop.getBody() || !feedsDots(alloc))
+    if (alloc->getBlock() != products.loop.getBody() || !feedsDots(alloc))
       return decline(alloc, "an operand that the loop computes is used for more than products");
-    bool isLoaded = llvm::any_of(plan.loads, [&](RingLoad &ring) { return ring.buffer == alloc; });
-    if (!isLoaded && !llvm::is_contained(plan.staged, alloc))
-      plan.staged.push_back(alloc);
+    bool isLoaded =
+        llvm::any_of(products.loads, [&](RingLoad &ring) { return ring.buffer == alloc; });
+    if (!isLoaded && !llvm::is_contained(products.staged, alloc))
+      products.staged.push_back(alloc);
     return true;
   }
 
@@ -426,11 +536,33 @@ private:
     });
   }
 
+  /// Finds what between the loops needs nothing of them, so that others may use it behind them.
+  /// Only numbers and tensors leave the tasks.
+  bool findLeaving() {
+    for (Operation *op = plan.first; op != plan.last; op = op->getNextNode()) {
+      bool isApart = !plan.path.contains(op) && op->getNumRegions() == 0 &&
+                     isMemoryEffectFree(op) && llvm::none_of(op->getOperands(), [&](Value operand) {
+                       Operation *owner = operand.getDefiningOp();
+                       return owner && plan.contains(owner) && !plan.hoisted.contains(owner);
+                     });
+      if (isApart) {
+        plan.hoisted.insert(op);
+        continue;
+      }
+      for (Value result : op->getResults())
+        for (Operation *user : result.getUsers())
+          if (!plan.contains(user) && isa<ttg::MemDescType, tt::TensorDescType>(result.getType()))
+            return decline(op,
+                           quote(op) + " is between two loops of products, and used behind them");
+    }
+    return true;
+  }
+
   //===--------------------------------------------------------------------===//
   // What the producer repeats
   //===--------------------------------------------------------------------===//
 
-  bool isOnPath(Operation *op) const { return llvm::is_contained(plan.path, op); }
+  bool isOnPath(Operation *op) const { return plan.path.contains(op); }
 
   bool needAll() {
     for (Operation *op : plan.path) {
@@ -442,19 +574,19 @@ private:
         return false;
       }
     }
-    for (RingLoad &ring : plan.loads)
-      for (Value operand : ring.load->getOperands())
-        if (!need(operand))
-          return false;
+    for (ProductLoop &products : plan.loops)
+      for (RingLoad &ring : products.loads)
+        for (Value operand : ring.load->getOperands())
+          if (!need(operand))
+            return false;
     return true;
   }
 
   bool need(Value value) {
-    Operation *first = plan.path.front();
     Operation *owner = value.getDefiningOp();
     if (!owner)
       owner = value.getParentBlock()->getParentOp();
-    if (!first->isAncestor(owner))
+    if (!plan.contains(owner))
       return isScalar(value.getType()) || rebuild(value);
     if (!plan.needed.insert(value).second)
       return true;
@@ -488,7 +620,7 @@ private:
 
   bool needOp(Operation *op) {
     // A value inside of an op that is repeated as a whole.
-    while (!isOnPath(op->getParentOp()))
+    while (op->getBlock() != plan.first->getBlock() && !isOnPath(op->getParentOp()))
       op = op->getParentOp();
     if (!plan.repeated.insert(op))
       return true;
@@ -547,9 +679,9 @@ private:
   /// Lets the producer compute a tensor from outside of the path again.
   bool rebuild(Value value) {
     Operation *op = value.getDefiningOp();
-    bool isPossible = op && op->getBlock() == plan.path.front()->getBlock() && canRepeat(op);
+    bool isPossible = op && op->getBlock() == plan.first->getBlock() && canRepeat(op);
     if (!isPossible)
-      return decline(op ? op : plan.loop, needsTensor);
+      return decline(op ? op : firstLoop(), needsTensor);
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
       if (load.getIsVolatile())
         return decline(op, "an address depends on " + quote(op));
@@ -567,11 +699,12 @@ private:
 
   bool checkMemory() {
     SmallVector<OpOperand *> addresses;
-    for (RingLoad &ring : plan.loads)
-      addresses.push_back(&ring.load->getOpOperand(0));
+    for (ProductLoop &products : plan.loops)
+      for (RingLoad &ring : products.loads)
+        addresses.push_back(&ring.load->getOpOperand(0));
     for (tt::LoadOp table : tables)
       addresses.push_back(&table.getPtrMutable());
-    Operation *writer = findWriter(plan.loop->getParentOfType<tt::FuncOp>(), addresses);
+    Operation *writer = findWriter(firstLoop()->getParentOfType<tt::FuncOp>(), addresses);
     if (!writer)
       return true;
     if (isa<tt::DescriptorLoadOp, tt::LoadOp>(writer))
@@ -581,17 +714,25 @@ private:
 
   /// Finds what the loop loads through pointers beside its operands.
   bool findLoadsAhead() {
-    auto kernel = plan.loop->getParentOfType<tt::FuncOp>();
-    for (Operation &op : plan.loop.getBody()->without_terminator()) {
+    auto kernel = firstLoop()->getParentOfType<tt::FuncOp>();
+    for (ProductLoop &products : plan.loops)
+      if (!products.delayed && !findLoadsAhead(kernel, products))
+        return false;
+    return true;
+  }
+
+  bool findLoadsAhead(tt::FuncOp kernel, ProductLoop &products) {
+    for (Operation &op : products.loop.getBody()->without_terminator()) {
       auto load = dyn_cast<tt::LoadOp>(op);
       auto isRing = [&](const RingLoad &ring) { return ring.load == &op; };
-      if (!load || load->use_empty() || llvm::any_of(plan.loads, isRing))
+      if (!load || load->use_empty() || llvm::any_of(products.loads, isRing))
         continue;
       auto type = dyn_cast<RankedTensorType>(load.getType());
       int64_t bytes = type ? bytesOf(type) / (threadsPerWarp * plan.consumerWarps) : 0;
       bool isSmall = bytes <= mostBytesAhead;
-      if (isSmall && canLoadAhead(plan.loop, load) && !findWriter(kernel, &load.getPtrMutable()))
-        plan.ahead.push_back(load);
+      if (isSmall && canLoadAhead(products.loop, load) &&
+          !findWriter(kernel, &load.getPtrMutable()))
+        products.ahead.push_back(load);
       else if (type)
         return decline(load, "a load through pointers in the loop would be waited for");
     }
@@ -608,30 +749,35 @@ private:
     int64_t lasting = 0, inside = 0, behind = 0;
   };
 
-  OtherBytes otherBytes() const {
+  OtherBytes otherBytes() {
     OtherBytes bytes;
     llvm::SmallDenseSet<Type> staged;
-    Operation *tasks = plan.path.front();
-    plan.loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
-      auto isRing = [&](const RingLoad &ring) {
-        return ring.load == op || ring.buffer == op || ring.inRegisters == op;
+    firstLoop()->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
+      auto isRing = [&](const ProductLoop &products) {
+        return llvm::any_of(products.loads, [&](const RingLoad &ring) {
+          return ring.load == op || ring.buffer == op || ring.inRegisters == op;
+        });
+      };
+      auto isStagedOperand = [&](ttg::LocalAllocOp alloc) {
+        return llvm::any_of(plan.loops, [&](const ProductLoop &products) {
+          return llvm::is_contained(products.staged, alloc);
+        });
       };
       auto isStore = [](Operation *user) { return isa<tt::DescriptorStoreLikeOpInterface>(user); };
       // Stock stages what TMA stores in the layout that it has.
       bool isStaged = isa<ttg::ConvertLayoutOp>(op) && llvm::all_of(op->getUsers(), isStore);
-      if (isStaged || llvm::any_of(plan.loads, isRing))
+      if (isStaged || llvm::any_of(plan.loops, isRing))
         return;
       // What is staged or exchanged is over before the next of its kind.
-      int64_t &passing = tasks->isAncestor(op) ? bytes.inside : bytes.behind;
+      int64_t &passing = plan.contains(op) ? bytes.inside : bytes.behind;
       if (auto alloc = dyn_cast<ttg::LocalAllocOp>(op))
         // Operands that are computed have two buffers.
-        bytes.lasting +=
-            (llvm::is_contained(plan.staged, alloc) ? 2 : 1) * bytesOf(alloc.getType());
+        bytes.lasting += (isStagedOperand(alloc) ? 2 : 1) * bytesOf(alloc.getType());
       else if (isa<tt::DescriptorLoadLikeOpInterface>(op))
         passing = std::max(passing, bytesOf(cast<ShapedType>(op->getResult(0).getType())));
       else if (auto store = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op); !store)
         passing = std::max<int64_t>(passing, tt::defaultAllocationAnalysisScratchSizeFn(op));
-      else if (tasks->isAncestor(op))
+      else if (plan.contains(op))
         // Stores that go on behind their tile have a buffer for each type.
         bytes.lasting +=
             staged.insert(store.getSrc().getType()).second ? bytesOf(store.getSrc().getType()) : 0;
@@ -648,10 +794,10 @@ private:
     return bytes;
   }
 
-  /// Returns the cycles that the products of an iteration take.
-  int64_t interval() const {
+  /// Returns how long the products of an iteration take.
+  static int64_t cyclesOf(const ProductLoop &products) {
     int64_t cycles = 0;
-    for (ttng::WarpGroupDotOp dot : plan.dots) {
+    for (ttng::WarpGroupDotOp dot : products.dots) {
       auto a = cast<ShapedType>(dot.getA().getType());
       int64_t flops = 2 * dot.getD().getType().getNumElements() * a.getShape().back();
       cycles += flops * a.getElementTypeBitWidth() / 16 / flopsPerCycle;
@@ -661,22 +807,31 @@ private:
 
   /// Returns how many slots are held at once: from the issue of a copy until the products of the
   /// next iteration have ended, by the time that the products of an iteration take.
-  int64_t heldSlots() const { return llvm::divideCeil(copyCycles + 2 * interval(), interval()); }
+  int64_t heldSlots() {
+    int64_t interval = cyclesOf(plan.loops.front());
+    return llvm::divideCeil(copyCycles + 2 * interval, interval);
+  }
 
   /// Whether products take so long that an operand is computed beside them. Stock waits for scales.
   bool checkComputing() {
-    if (plan.isAwaited || !plan.ahead.empty() || interval() >= leastComputingCycles)
+    return llvm::all_of(plan.loops,
+                        [&](ProductLoop &products) { return checkComputing(products); });
+  }
+
+  bool checkComputing(ProductLoop &products) {
+    if (products.delayed || products.isAwaited || !products.ahead.empty() ||
+        cyclesOf(products) >= leastComputingCycles)
       return true;
-    bool isInRegisters = isa<RankedTensorType>(plan.dots.front().getA().getType());
-    if (!plan.staged.empty() || (isInRegisters && plan.consumerWarps > warpsPerGroup))
-      return decline(plan.dots.front(),
+    bool isInRegisters = isa<RankedTensorType>(products.dots.front().getA().getType());
+    if (!products.staged.empty() || (isInRegisters && plan.consumerWarps > warpsPerGroup))
+      return decline(products.dots.front(),
                      "the product is too short for what computes its operand to go on beside it");
     return true;
   }
 
   /// Chooses the slots, and how many blocks are to run on an SM.
   bool fit() {
-    auto stages = plan.loop->getAttrOfType<IntegerAttr>(numStages);
+    auto stages = firstLoop()->getAttrOfType<IntegerAttr>(numStages);
     int64_t asked = stages ? stages.getInt() : options.stages;
     int64_t least =
         std::clamp<int64_t>(options.slots ? options.slots : asked, leastSlots, mostSlots);
@@ -686,9 +841,11 @@ private:
     int64_t most = options.slots ? least : std::max<int64_t>(least, held);
     OtherBytes other = otherBytes();
     int64_t room = 0;
+    if (!planRegisters(1) && plan.loops.front().delayed)
+      return decline(firstLoop(), "the chain of products takes more registers than threads have");
     if (!planRegisters(1))
-      return decline(plan.loop, "products take more registers than a thread has, of " +
-                                    Twine(plan.launchRegisters) + " at launch");
+      return decline(firstLoop(), "products take more registers than a thread has, of " +
+                                      Twine(plan.launchRegisters) + " at launch");
     // A kernel with a loop over tiles is launched with one block for each SM.
     for (int64_t blocks = plan.isPersistent() ? 1 : mostBlocks; blocks != 0; --blocks) {
       int64_t shared = sharedOfSM / blocks - sharedOfBlock - other.lasting;
@@ -699,8 +856,8 @@ private:
       plan.slots = std::min({room, most, mostSlots});
       return true;
     }
-    return decline(plan.loop, "shared memory has room for " + Twine(std::max<int64_t>(room, 0)) +
-                                  " slots of " + Twine(plan.slotBytes()) + " bytes");
+    return decline(firstLoop(), "shared memory has room for " + Twine(std::max<int64_t>(room, 0)) +
+                                    " slots of " + Twine(plan.slotBytes()) + " bytes");
   }
 
   /// Chooses the registers that threads start with, and returns whether they do for so many blocks
@@ -710,14 +867,19 @@ private:
     auto registersOf = [&](ShapedType type) {
       return bytesOf(type) / (4 * threadsPerWarp * plan.consumerWarps);
     };
-    for (Value carried : plan.loop.getRegionIterArgs())
+    ProductLoop &products = plan.loops.front();
+    for (Value carried : products.loop.getRegionIterArgs())
       if (auto type = dyn_cast<RankedTensorType>(carried.getType()))
         sums += registersOf(type);
-    for (ttng::WarpGroupDotOp dot : plan.dots) {
+    for (ttng::WarpGroupDotOp dot : products.dots) {
       // Beside what the loop carries there is what a product gives, and an operand in registers.
-      int64_t beside = plan.isAwaited ? registersOf(dot.getD().getType()) : 0;
+      bool isBeside = products.isAwaited || (products.delayed && dot != products.delayed);
+      int64_t beside = isBeside ? registersOf(dot.getD().getType()) : 0;
       if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
         beside += registersOf(a);
+      // Those of a chain are there at the same time.
+      if (products.delayed)
+        sums += std::exchange(beside, 0);
       parts = std::max(parts, beside);
       auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
       widest = std::max<int64_t>(widest, mma.getInstrShape()[1] / 2);
@@ -725,16 +887,17 @@ private:
     int64_t launch = registersOfSM / (blocks * warps * threadsPerWarp) / 8 * 8;
     launch = std::min(launch, mostRegisters);
     // The user's limit is one on what a block takes, too.
-    auto module = plan.loop->getParentOfType<ModuleOp>();
+    auto module = firstLoop()->getParentOfType<ModuleOp>();
     if (auto limit = module->getAttrOfType<IntegerAttr>(ttg::AttrMaxRegistersName))
       launch = std::min(launch, limit.getInt() / 8 * 8);
     plan.launchRegisters = launch;
     int64_t consumers = plan.consumerRegisters();
     if (parts != 0 && sums + parts + leastSpareOfInstruction > mostRegisters)
       return false;
+    bool mayCrowd = blocks == 1 && !products.delayed;
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
     return launch >= widest + leastSpareOfInstruction &&
-           (blocks == 1 || consumers >= sums + parts + leastSpare);
+           (mayCrowd || consumers >= sums + parts + leastSpare);
   }
 
   PlanOptions options;
@@ -748,7 +911,7 @@ private:
 } // namespace
 
 unsigned Plan::producerWarps() const {
-  return llvm::any_of(loads, [](const RingLoad &ring) { return ring.isByThreads(); })
+  return llvm::any_of(loops.front().loads, [](const RingLoad &ring) { return ring.isByThreads(); })
              ? warpsPerGroup
              : 1;
 }
@@ -760,7 +923,7 @@ unsigned Plan::fullArrivals() const {
 
 int64_t Plan::bulkBytes() const {
   int64_t bytes = 0;
-  for (const RingLoad &ring : loads)
+  for (const RingLoad &ring : loops.front().loads)
     bytes += ring.isByThreads() ? 0 : ring.bytes();
   return bytes;
 }
@@ -777,11 +940,55 @@ ttg::MemDescType RingLoad::tile() const {
 
 int64_t RingLoad::bytes() const { return bytesOf(tile()); }
 
+const RingLoad *ProductLoop::loadOf(Value view) const {
+  Value buffer = throughViews(view);
+  const RingLoad *found = llvm::find_if(loads, [&](const RingLoad &ring) {
+    return ring.buffer && ring.buffer == buffer.getDefiningOp();
+  });
+  return found == loads.end() ? nullptr : found;
+}
+
+bool ProductLoop::isRead(unsigned ring, bool byDelayed) const {
+  return llvm::any_of(dots, [&](ttng::WarpGroupDotOp dot) {
+    return (dot == delayed) == byDelayed &&
+           llvm::any_of(ValueRange{dot.getA(), dot.getB()}, [&](Value operand) {
+             const RingLoad *load = loadOf(operand);
+             return load && load->ring == ring;
+           });
+  });
+}
+
+unsigned Plan::numRings() const {
+  unsigned number = 0;
+  for (const RingLoad &load : loops.front().loads)
+    number = std::max(number, load.ring + 1);
+  return number;
+}
+
+int64_t Plan::slotBytes(unsigned ring) const {
+  int64_t bytes = 0;
+  for (const RingLoad &load : loops.front().loads)
+    bytes += load.ring == ring ? load.bytes() : 0;
+  return bytes;
+}
+
 int64_t Plan::slotBytes() const {
   int64_t bytes = 0;
-  for (const RingLoad &ring : loads)
-    bytes += ring.bytes();
+  for (const RingLoad &load : loops.front().loads)
+    bytes += load.bytes();
   return bytes;
+}
+
+bool Plan::contains(Operation *op) const {
+  Operation *there = first->getBlock()->findAncestorOpInBlock(*op);
+  return there && !there->isBeforeInBlock(first) && !last->isBeforeInBlock(there);
+}
+
+bool Plan::isPersistent() const {
+  return llvm::any_of(path, [&](Operation *op) {
+    return isa<scf::ForOp>(op) &&
+           llvm::none_of(loops, [&](const ProductLoop &products) { return products.loop == op; });
+  });
 }
 
 int32_t Plan::consumerRegisters() const {
@@ -806,16 +1013,25 @@ std::string Plan::describe() const {
   StringRef sharing = schedule == Schedule::Cooperative ? " in two groups that share tiles"
                       : schedule == Schedule::PingPong  ? " in two groups that take turns"
                                                         : "";
+  const ProductLoop &products = loops.front();
+  size_t count = products.delayed ? 2 : products.dots.size();
   std::string inFlight = "products end in their iteration";
-  bool isInRegisters = llvm::any_of(
-      dots, [](ttng::WarpGroupDotOp dot) { return isa<RankedTensorType>(dot.getA().getType()); });
-  if (!isAwaited)
-    inFlight = llvm::utostr(dots.size()) + (dots.size() == 1 ? " product" : " products") +
-               " in flight" + (isInRegisters ? " until the next operand is in registers" : "");
+  bool isInRegisters =
+      !products.delayed && llvm::any_of(products.dots, [](ttng::WarpGroupDotOp dot) {
+        return isa<RankedTensorType>(dot.getA().getType());
+      });
+  if (!products.isAwaited)
+    inFlight = llvm::utostr(count) + (count == 1 ? " product" : " products") + " in flight" +
+               (isInRegisters ? " until the next operand is in registers" : "");
   std::string producer = producerWarps() == 1 ? "one producer warp" : "four producer warps";
-  return (Twine(producer) + ", " + Twine(consumerWarps) + " consumer warps" + sharing +
-          ", a ring of " + Twine(slots) + " slots of " + Twine(slotBytes()) + " bytes, " +
-          inFlight + (isPersistent() ? ", loads go on behind the loop" : ""))
+  std::string rings = numRings() == 1 ? "a ring" : llvm::utostr(numRings()) + " rings";
+  std::string bytes;
+  for (unsigned ring = 0; ring != numRings(); ++ring)
+    bytes += (ring == 0 ? "" : " and ") + llvm::utostr(slotBytes(ring));
+  return (Twine(producer) + ", " + Twine(consumerWarps) + " consumer warps" + sharing + ", " +
+          rings + " of " + Twine(slots) + " slots of " + bytes + " bytes, " + inFlight +
+          (products.hasTurns ? ", warp groups in turns" : "") +
+          (isPersistent() ? ", loads go on behind the loop" : ""))
       .str();
 }
 
@@ -832,12 +1048,14 @@ SmallVector<scf::ForOp> findProductLoops(Operation *root) {
   return loops;
 }
 
-SmallVector<Schedule> schedulesFor(scf::ForOp loop) {
+SmallVector<Schedule> schedulesFor(ArrayRef<scf::ForOp> loops) {
   // One tile has no other beside which its results could be stored.
-  if (!isa<scf::ForOp>(loop->getParentOp()))
+  if (loops.size() != 1 || !isa<scf::ForOp>(scf::ForOp(loops.front())->getParentOp()))
     return {Schedule::Single};
   int64_t sums = 0;
-  loop.walk([&](ttng::WarpGroupDotOp dot) { sums += dot.getD().getType().getNumElements(); });
+  scf::ForOp(loops.front()).walk([&](ttng::WarpGroupDotOp dot) {
+    sums += dot.getD().getType().getNumElements();
+  });
   SmallVector<Schedule> schedules = {Schedule::Cooperative, Schedule::Single};
   // Turns hide all of an epilogue, if the registers of one group hold the sums of a tile.
   if (sums <= mostSumsOfGroup)
@@ -845,8 +1063,8 @@ SmallVector<Schedule> schedulesFor(scf::ForOp loop) {
   return schedules;
 }
 
-Verdict makePlan(scf::ForOp loop, const PlanOptions &options) {
-  return Planner(loop, options).run();
+Verdict makePlan(ArrayRef<scf::ForOp> loops, const PlanOptions &options) {
+  return Planner(loops, options).run();
 }
 
 } // namespace tritonext::warpspec

@@ -1,4 +1,4 @@
-//===- Producer.cpp - The task that fills the ring ------------------------===//
+//===- Producer.cpp - The task that fills the rings -----------------------===//
 //
 // The task is not a copy of the kernel from which things are removed, but built from what the
 // addresses need. Tensors of pointers get layouts for the number of warps that it has.
@@ -20,20 +20,23 @@ namespace {
 
 class Producer {
 public:
-  Producer(Plan &plan, const Ring &ring, ttg::WarpSpecializePartitionsOp tasks)
+  Producer(Plan &plan, ArrayRef<Ring> outside, ttg::WarpSpecializePartitionsOp tasks)
       : plan(plan), tasks(tasks), body(&tasks.getPartitionRegions().front().emplaceBlock()),
-        builder(OpBuilder::atBlockEnd(body)),
-        ring(ring.mapped([this](Value value) { return capture(value); })) {}
+        builder(OpBuilder::atBlockEnd(body)) {
+    for (const Ring &ring : outside)
+      rings.push_back(ring.mapped([this](Value value) { return capture(value); }));
+  }
 
   void run() {
-    Location loc = plan.loop.getLoc();
-    auto zero = [&] {
-      return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)).getResult();
-    };
+    Location loc = plan.loops.front().loop.getLoc();
     for (Operation *op : plan.rebuilt)
       clone(*op);
-    Value slot = zero();
-    build(plan.path.front(), {slot, zero()});
+    RingStates start;
+    for (size_t i = 0; i != rings.size(); ++i) {
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+      start.push_back({zero, zero});
+    }
+    buildOps({plan.first->getIterator(), std::next(plan.last->getIterator())}, start);
     ttg::WarpReturnOp::create(builder, loc);
   }
 
@@ -42,7 +45,7 @@ private:
     Operation *owner = value.getDefiningOp();
     if (!owner)
       owner = value.getParentBlock()->getParentOp();
-    return !plan.path.front()->isAncestor(owner);
+    return !plan.contains(owner);
   }
 
   /// Returns a value from outside of the task in it.
@@ -99,25 +102,31 @@ private:
                                          blocked.getCGALayout());
   }
 
-  /// Builds the ops of a block of the kernel that the task needs, and returns the position behind.
-  RingState buildBlock(Block &block, RingState state) {
-    bool isAwaited = !block.getParentOp()->getParentOfType<scf::ForOp>() &&
-                     !isa<scf::ForOp>(block.getParentOp());
-    for (Operation &op : block.without_terminator()) {
-      if (llvm::is_contained(plan.path, &op)) {
-        state = build(&op, state);
+  /// Builds those ops of the kernel that the task needs, and returns the positions behind.
+  RingStates buildOps(llvm::iterator_range<Block::iterator> ops, RingStates states) {
+    Block *block = ops.begin()->getBlock();
+    bool isInLoop = isa<scf::ForOp>(block->getParentOp()) ||
+                    block->getParentOp()->getParentOfType<scf::ForOp>();
+    bool isAwaited = block == plan.first->getBlock() || (!isInLoop && plan.loops.size() == 1);
+    for (Operation &op : ops) {
+      if (plan.path.contains(&op)) {
+        states = build(&op, states);
         isAwaited = false;
       } else if (plan.repeated.contains(&op)) {
         if (!isAwaited && makesDescriptor(op)) {
-          awaitCopies(op.getLoc(), state);
+          awaitCopies(op.getLoc(), states);
           isAwaited = true;
         }
         clone(op);
-      } else if (&op == plan.loads.back().load) {
-        state = fill(state);
+      } else if (isa<mlir::triton::DescriptorLoadOp, mlir::triton::LoadOp>(op)) {
+        fillBehind(op, states);
       }
     }
-    return state;
+    return states;
+  }
+
+  RingStates buildBlock(Block &block, RingStates states) {
+    return buildOps(block.without_terminator(), std::move(states));
   }
 
   static bool makesDescriptor(Operation &op) {
@@ -126,7 +135,12 @@ private:
   }
 
   /// Waits until no copy is on its way: it may still read the descriptor that is made anew.
-  void awaitCopies(Location loc, RingState state) {
+  void awaitCopies(Location loc, const RingStates &states) {
+    for (auto [ring, state] : llvm::zip_equal(rings, states))
+      awaitCopies(loc, ring, state);
+  }
+
+  void awaitCopies(Location loc, const Ring &ring, RingState state) {
     Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
     Value before = arith::XOrIOp::create(builder, loc, state.phase, one);
     for (unsigned i = 0; i != ring.slots; ++i) {
@@ -147,34 +161,34 @@ private:
     return indices;
   }
 
-  /// Ends a block with what is needed of its terminator, and the position.
-  void yield(Operation *terminator, ArrayRef<unsigned> indices, RingState state) {
+  /// Ends a block with what is needed of its terminator, and the positions.
+  void yield(Operation *terminator, ArrayRef<unsigned> indices, const RingStates &states) {
     SmallVector<Value> values;
     for (unsigned index : indices)
       values.push_back(lookup(terminator->getOperand(index)));
-    values.append({state.slot, state.phase});
+    values.append(valuesOf(states));
     scf::YieldOp::create(builder, terminator->getLoc(), values);
   }
 
-  RingState build(Operation *op, RingState state) {
+  RingStates build(Operation *op, const RingStates &states) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      return buildLoop(loop, state);
-    return buildConditional(cast<scf::IfOp>(op), state);
+      return buildLoop(loop, states);
+    return buildConditional(cast<scf::IfOp>(op), states);
   }
 
-  RingState finish(Operation *op, Operation *built, ArrayRef<unsigned> indices) {
+  RingStates finish(Operation *op, Operation *built, ArrayRef<unsigned> indices) {
     builder.setInsertionPointAfter(built);
     for (auto [position, index] : llvm::enumerate(indices))
       mapping.map(op->getResult(index), built->getResult(position));
-    return {built->getResult(indices.size()), built->getResult(indices.size() + 1)};
+    return statesOf(built->getResults().drop_front(indices.size()));
   }
 
-  RingState buildLoop(scf::ForOp loop, RingState state) {
+  RingStates buildLoop(scf::ForOp loop, const RingStates &states) {
     SmallVector<unsigned> indices = neededOf(loop);
     SmallVector<Value> inits;
     for (unsigned index : indices)
       inits.push_back(lookup(loop.getInitArgs()[index]));
-    inits.append({state.slot, state.phase});
+    inits.append(valuesOf(states));
     auto built = scf::ForOp::create(builder, loop.getLoc(), lookup(loop.getLowerBound()),
                                     lookup(loop.getUpperBound()), lookup(loop.getStep()), inits,
                                     /*bodyBuilder=*/nullptr, loop.getUnsignedCmp());
@@ -182,44 +196,65 @@ private:
     mapping.map(loop.getInductionVar(), built.getInductionVar());
     for (auto [position, index] : llvm::enumerate(indices))
       mapping.map(loop.getRegionIterArg(index), built.getRegionIterArg(position));
-    auto arguments = built.getRegionIterArgs().take_back(2);
     builder.setInsertionPointToStart(built.getBody());
-    RingState inside = buildBlock(*loop.getBody(), {arguments[0], arguments[1]});
+    RingStates inside =
+        buildBlock(*loop.getBody(),
+                   statesOf(ValueRange(built.getRegionIterArgs()).drop_front(indices.size())));
     yield(loop.getBody()->getTerminator(), indices, inside);
     return finish(loop, built, indices);
   }
 
-  RingState buildConditional(scf::IfOp conditional, RingState state) {
+  RingStates buildConditional(scf::IfOp conditional, const RingStates &states) {
     SmallVector<unsigned> indices = neededOf(conditional);
     SmallVector<Type> types;
     for (unsigned index : indices)
       types.push_back(conditional.getResult(index).getType());
-    types.append({state.slot.getType(), state.phase.getType()});
+    types.append(2 * states.size(), builder.getI32Type());
     auto built = scf::IfOp::create(builder, conditional.getLoc(), types,
                                    lookup(conditional.getCondition()), /*addThenBlock=*/true,
                                    /*addElseBlock=*/true);
     builder.setInsertionPointToStart(built.thenBlock());
-    yield(conditional.thenYield(), indices, buildBlock(*conditional.thenBlock(), state));
+    yield(conditional.thenYield(), indices, buildBlock(*conditional.thenBlock(), states));
     builder.setInsertionPointToStart(built.elseBlock());
     if (Block *otherwise = conditional.elseBlock())
-      yield(otherwise->getTerminator(), indices, buildBlock(*otherwise, state));
+      yield(otherwise->getTerminator(), indices, buildBlock(*otherwise, states));
     else
-      yield(conditional.thenYield(), {}, state);
+      yield(conditional.thenYield(), {}, states);
     return finish(conditional, built, indices);
   }
 
+  /// Fills the slot of a ring whose last load in a loop is `op`, if it is one.
+  void fillBehind(Operation &op, RingStates &states) {
+    for (ProductLoop &products : plan.loops) {
+      const RingLoad *found =
+          llvm::find_if(products.loads, [&](RingLoad &ring) { return ring.load == &op; });
+      if (found == products.loads.end())
+        continue;
+      unsigned number = found->ring;
+      SmallVector<RingLoad> loads;
+      for (RingLoad &load : products.loads)
+        if (load.ring == number)
+          loads.push_back(load);
+      if (loads.back().load == &op)
+        states[number] = fill(rings[number], loads, states[number]);
+    }
+  }
+
   /// Starts the copies of one iteration into a slot, once it is empty.
-  RingState fill(RingState state) {
-    Location loc = plan.loads.front().load->getLoc();
+  RingState fill(const Ring &ring, ArrayRef<RingLoad> loads, RingState state) {
+    Location loc = loads.front().load->getLoc();
+    int64_t bytes = 0;
+    for (const RingLoad &load : loads)
+      bytes += load.isByThreads() ? 0 : load.bytes();
     Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
     Value before = arith::XOrIOp::create(builder, loc, state.phase, one);
     Value empty = viewOf(builder, loc, ring.empty, state.slot, /*isMutable=*/true);
     ttng::WaitBarrierOp::create(builder, loc, empty, before);
     Value full = viewOf(builder, loc, ring.full, state.slot, /*isMutable=*/true);
     Value always = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-    if (int64_t bytes = plan.bulkBytes())
+    if (bytes != 0)
       ttng::BarrierExpectOp::create(builder, loc, full, bytes, always);
-    for (auto [load, tiles] : llvm::zip_equal(plan.loads, ring.tiles)) {
+    for (auto [load, tiles] : llvm::zip_equal(loads, ring.tiles)) {
       if (load.isByThreads()) {
         copyByThreads(load, viewOf(builder, load.load->getLoc(), tiles, state.slot, true));
         continue;
@@ -251,13 +286,13 @@ private:
   Block *body;
   OpBuilder builder;
   IRMapping mapping;
-  Ring ring;
+  SmallVector<Ring> rings;
 };
 
 } // namespace
 
-void buildProducer(Plan &plan, const Ring &ring, ttg::WarpSpecializePartitionsOp tasks) {
-  Producer(plan, ring, tasks).run();
+void buildProducer(Plan &plan, ArrayRef<Ring> rings, ttg::WarpSpecializePartitionsOp tasks) {
+  Producer(plan, rings, tasks).run();
 }
 
 } // namespace tritonext::warpspec

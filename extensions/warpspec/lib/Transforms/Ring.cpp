@@ -39,24 +39,43 @@ Value viewOf(OpBuilder &builder, Location loc, Value array, Value index, bool is
   return ttg::MemDescIndexOp::create(builder, loc, element, array, index);
 }
 
-Ring Ring::create(OpBuilder &builder, Location loc, Plan &plan) {
-  Ring ring;
-  ring.slots = plan.slots;
-  for (RingLoad &load : plan.loads) {
+SmallVector<Value> valuesOf(const RingStates &states) {
+  SmallVector<Value> values;
+  for (RingState state : states)
+    values.append({state.slot, state.phase});
+  return values;
+}
+
+RingStates statesOf(ValueRange values) {
+  RingStates states;
+  for (size_t i = 0; i != values.size(); i += 2)
+    states.push_back({values[i], values[i + 1]});
+  return states;
+}
+
+SmallVector<Ring> createRings(OpBuilder &builder, Location loc, Plan &plan) {
+  SmallVector<Ring> rings(plan.numRings());
+  for (RingLoad &load : plan.loops.front().loads) {
     ttg::MemDescType tile = load.tile();
     SmallVector<int64_t> shape = {plan.slots};
     shape.append(tile.getShape().begin(), tile.getShape().end());
     auto type = ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
                                       tile.getMemorySpace(), /*mutableMemory=*/true);
-    ring.tiles.push_back(ttg::LocalAllocOp::create(builder, load.load->getLoc(), type));
+    rings[load.ring].tiles.push_back(ttg::LocalAllocOp::create(builder, load.load->getLoc(), type));
   }
-  ring.full = createBarriers(builder, loc, plan.slots, plan.fullArrivals());
-  ring.empty = createBarriers(builder, loc, plan.slots, /*arrivals=*/1);
+  for (Ring &ring : rings) {
+    ring.slots = plan.slots;
+    // Warp groups of a chain multiply in turns, so each warp arrives for itself.
+    if (plan.loops.front().delayed)
+      ring.arrivals = plan.consumerWarps;
+    ring.full = createBarriers(builder, loc, plan.slots, plan.fullArrivals());
+    ring.empty = createBarriers(builder, loc, plan.slots, ring.arrivals);
+  }
   // What made descriptors before may have used the same memory. Otherwise the stock passes that
   // order accesses put these two into the loops, in front of the first access there.
   ttng::FenceAsyncSharedOp::create(builder, loc, /*bCluster=*/false);
   ttg::BarrierOp::create(builder, loc, ttg::AddrSpace::Local);
-  return ring;
+  return rings;
 }
 
 Ring Ring::mapped(llvm::function_ref<Value(Value)> lookup) const {

@@ -73,17 +73,12 @@ private:
                    "left to the stock schedule: the loop has no product of warp groups");
       wanted.insert(inner.begin(), inner.end());
     }
-    if (allLoops)
-      for (scf::ForOp loop : findProductLoops(kernel))
-        wanted.insert(loop);
-    // A kernel that is restored has other ops, in the same order.
-    SmallVector<scf::ForOp> all = findProductLoops(kernel);
-    SmallVector<size_t> numbers;
-    for (Operation *op : wanted)
-      numbers.push_back(llvm::find(all, cast<scf::ForOp>(op)) - all.begin());
-    for (size_t number : numbers)
-      if (specializeLoop(findProductLoops(kernel)[number]))
-        return;
+    SmallVector<scf::ForOp> loops;
+    for (scf::ForOp loop : findProductLoops(kernel))
+      if (allLoops || wanted.contains(loop))
+        loops.push_back(loop);
+    if (!loops.empty())
+      specializeLoops(kernel, loops);
   }
 
   /// What a kernel was, to put it back.
@@ -103,18 +98,21 @@ private:
     DictionaryAttr attributes;
   };
 
-  /// Specializes a loop if it can be, and returns whether it was.
-  bool specializeLoop(scf::ForOp loop) {
-    auto kernel = loop->getParentOfType<tt::FuncOp>();
-    SmallVector<scf::ForOp> loops = findProductLoops(kernel);
-    unsigned number = llvm::find(loops, loop) - loops.begin();
+  /// Specializes all loops of a kernel that are asked to be, if they can be.
+  void specializeLoops(tt::FuncOp kernel, ArrayRef<scf::ForOp> asked) {
+    // Where the kernel is put back, they are other ops.
+    SmallVector<unsigned> numbers;
+    for (auto [number, loop] : llvm::enumerate(findProductLoops(kernel)))
+      if (llvm::is_contained(asked, loop))
+        numbers.push_back(number);
     Original untouched(kernel);
-    bool mayUsePointers =
-        pointers != PointerLoads::Automatic || loop->getParentOfType<scf::ForOp>();
+    bool mayUsePointers = pointers != PointerLoads::Automatic ||
+                          scf::ForOp(asked.front())->getParentOfType<scf::ForOp>();
     if (mayUsePointers && pointers != PointerLoads::Copy)
-      describeLoads(loop);
+      for (scf::ForOp loop : asked)
+        describeLoads(loop);
     Original original(kernel);
-    SmallVector<Schedule> wanted = schedulesFor(loop);
+    SmallVector<Schedule> wanted = schedulesFor(asked);
     if (schedule != automatic) {
       wanted = {Schedule::Single};
       for (Schedule known : everySchedule)
@@ -128,11 +126,15 @@ private:
       options.stages = numStages;
       options.schedule = choice;
       options.pointers = mayUsePointers;
-      loop = findProductLoops(kernel)[number];
-      Verdict verdict = makePlan(loop, options);
+      SmallVector<scf::ForOp> all = findProductLoops(kernel), loops;
+      for (unsigned number : numbers)
+        loops.push_back(all[number]);
+      Verdict verdict = makePlan(loops, options);
       bool isLast = choice == Schedule::Single;
-      // What copies by threads gain beside two tasks of consumers is not measured.
-      if (!isLast && verdict.plan && verdict.plan->producerWarps() != 1)
+      // Warp groups of a chain take turns within a task. What copies by threads gain beside two
+      // tasks of consumers is not measured.
+      if (!isLast && verdict.plan &&
+          (verdict.plan->loops.front().delayed || verdict.plan->producerWarps() != 1))
         continue;
       if (!verdict.plan) {
         if (!isLast)
@@ -159,7 +161,7 @@ private:
                                 Builder(&getContext()).getI32IntegerAttr(registers));
         kernel.walk([&](ttg::WarpSpecializeOp op) { tasks = op; });
         emitRemark(RemarkKind::Applied, tasks, DEBUG_TYPE, "specialized: " + description + because);
-        return true;
+        return;
       }
       original.putBack(kernel);
       because = "; not " + nameOf(choice).str() + ": " + *problem;
@@ -168,7 +170,6 @@ private:
                    "left to the stock schedule: " + *problem);
     }
     untouched.putBack(kernel);
-    return false;
   }
 };
 

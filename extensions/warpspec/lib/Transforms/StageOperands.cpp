@@ -17,28 +17,34 @@ namespace ttng = mlir::triton::nvidia_gpu;
 
 namespace tritonext::warpspec {
 
-void stageOperands(Plan &plan) {
-  if (plan.staged.empty() || plan.isAwaited)
+void stageOperands(Plan &plan, ProductLoop &products) {
+  if (products.staged.empty() || products.isAwaited)
     return;
-  IRRewriter rewriter(plan.loop);
-  Location loc = plan.loop.getLoc();
+  IRRewriter rewriter(products.loop);
+  Location loc = products.loop.getLoc();
   auto constant = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(value));
   };
-  FailureOr<LoopLikeOpInterface> replaced = plan.loop.replaceWithAdditionalYields(
+  FailureOr<LoopLikeOpInterface> replaced = products.loop.replaceWithAdditionalYields(
       rewriter, constant(0), /*replaceInitOperandUsesInLoop=*/false,
       [&](OpBuilder &, Location, ArrayRef<BlockArgument> turn) {
         return SmallVector<Value>{
             arith::XOrIOp::create(rewriter, loc, turn.front(), constant(1)).getResult()};
       });
-  plan.loop = cast<scf::ForOp>(replaced->getOperation());
-  plan.path.back() = plan.loop;
-  Value turn = plan.loop.getRegionIterArgs().back();
-  for (ttg::LocalAllocOp alloc : plan.staged) {
+  Operation *old = products.loop;
+  products.loop = cast<scf::ForOp>(replaced->getOperation());
+  plan.path.remove(old);
+  plan.path.insert(products.loop);
+  if (plan.first == old)
+    plan.first = products.loop;
+  if (plan.last == old)
+    plan.last = products.loop;
+  Value turn = products.loop.getRegionIterArgs().back();
+  for (ttg::LocalAllocOp alloc : products.staged) {
     ttg::MemDescType tile = alloc.getType();
     SmallVector<int64_t> shape = {2};
     shape.append(tile.getShape().begin(), tile.getShape().end());
-    rewriter.setInsertionPoint(plan.loop);
+    rewriter.setInsertionPoint(products.loop);
     Value array = ttg::LocalAllocOp::create(
         rewriter, alloc.getLoc(),
         ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),

@@ -10,34 +10,56 @@ namespace ttg = mlir::triton::gpu;
 namespace tritonext::warpspec {
 
 ttg::WarpSpecializeOp specialize(Plan &plan) {
-  loadEarly(plan);
-  Operation *first = plan.path.front();
-  Location loc = plan.loop.getLoc();
+  for (ProductLoop &products : plan.loops)
+    loadEarly(plan, products);
+  Operation *first = plan.first;
+  for (Operation *op : plan.hoisted)
+    op->moveBefore(first);
+  Location loc = plan.loops.front().loop.getLoc();
   OpBuilder builder(first);
-  Ring ring = Ring::create(builder, loc, plan);
-  auto zero = [&] {
-    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)).getResult();
-  };
-  RingState start = {zero(), zero()};
-  auto tasks = ttg::WarpSpecializeOp::create(builder, loc, first->getResultTypes(),
+  SmallVector<Ring> rings = createRings(builder, loc, plan);
+  RingStates start;
+  for (size_t i = 0; i != rings.size(); ++i) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+    start.push_back({zero, zero});
+  }
+
+  // What comes behind is no part of the tasks: it may use the memory of the ring again.
+  SmallVector<Operation *> inside;
+  SmallVector<Value> leaving;
+  for (Operation *op = first;; op = op->getNextNode()) {
+    inside.push_back(op);
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !plan.contains(user); }))
+        leaving.push_back(result);
+    if (op == plan.last)
+      break;
+  }
+  SmallVector<Type> types;
+  for (Value value : leaving)
+    types.push_back(value.getType());
+  auto tasks = ttg::WarpSpecializeOp::create(builder, loc, types,
                                              ArrayRef<int32_t>{int32_t(plan.producerWarps())});
   tasks.setRequestedRegisters(ArrayRef<int32_t>{plan.producerRegisters});
 
   OpBuilder nested(first->getContext());
   nested.createBlock(&tasks.getPartitionOpHolder());
   auto partitions = ttg::WarpSpecializePartitionsOp::create(nested, loc, ValueRange(), 1);
-  buildProducer(plan, ring, partitions);
+  buildProducer(plan, rings, partitions);
 
-  // What comes behind is no part of the tasks: it may use the memory of the ring again.
+  for (auto [value, outside] : llvm::zip_equal(leaving, tasks.getResults()))
+    value.replaceUsesWithIf(outside,
+                            [&](OpOperand &use) { return !plan.contains(use.getOwner()); });
   Block *body = nested.createBlock(&tasks.getDefaultRegion());
-  first->moveBefore(body, body->end());
-  for (auto [result, outside] : llvm::zip_equal(first->getResults(), tasks.getResults()))
-    result.replaceAllUsesWith(outside);
+  for (Operation *op : inside)
+    op->moveBefore(body, body->end());
   nested.setInsertionPointToEnd(body);
-  ttg::WarpYieldOp::create(nested, loc, first->getResults());
-  loadAhead(plan);
-  stageOperands(plan);
-  rewriteConsumer(plan, ring, start);
+  ttg::WarpYieldOp::create(nested, loc, leaving);
+  for (ProductLoop &products : plan.loops) {
+    loadAhead(plan, products);
+    stageOperands(plan, products);
+  }
+  rewriteConsumer(plan, rings, start);
   return tasks;
 }
 

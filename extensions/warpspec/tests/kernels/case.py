@@ -34,7 +34,7 @@ SPECIALIZED = "specialized"
 
 NO_PRODUCT = "the loop has no product of warp groups"
 POINTERS = "an operand is loaded through pointers"
-USED_BETWEEN = "the loop computes an operand of the product from another product"
+USED_BETWEEN = "the loop computes an operand of a product from another product, and does not end with such a product"
 """Reasons of several kernels to be left to the stock schedule."""
 
 Shape = Mapping[str, Any]

@@ -196,6 +196,458 @@ tt.func public @two(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc
     %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
     %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
     scf.yield %d : tensor<64x64xf32, #mma>
+  }
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: the kernel has a second loop of products, of other tiles than the first [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @other_tiles(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  %r2 = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %r) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = arith.addf %s, %s : !scores
+    scf.yield %acc : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: 'ttg.local_alloc' is between two loops of products, and used behind them [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @tile_behind(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32, %dc: !desc) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  %h = arith.truncf %r : !sum to tensor<128x64xf16, #mma>
+  %kept = ttg.local_alloc %h : (tensor<128x64xf16, #mma>) -> !tile
+  %r2 = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %r) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  %back = ttg.local_load %kept : !tile -> !rows
+  tt.descriptor_store %dc[%row, %row], %back : !desc, !rows
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: a product in a chain is of limited precision, or adds on a condition [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @conditional_sum(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32, %flag: i1) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled, %flag {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: the loop computes an operand of a product from another product, and does not end with such a product that it adds up [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @not_a_sum(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %zero {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    %total = arith.addf %scaled, %o : !sum
+    scf.yield %total : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: a chain of products is computed with what is loaded through pointers [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @pointers_in_chain(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32, %from: tensor<128x128x!tt.ptr<f32>, #mma>) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %x = tt.load %from : tensor<128x128x!tt.ptr<f32>, #mma>
+    %y = arith.addf %s, %x : !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: a tile in a chain of products is used in registers [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @registers_in_chain(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %x = tt.descriptor_load %dv[%row, %i] : !desc -> !rows
+    tt.print ": " {hex = false, isSigned = array<i32: 0>} : %x : !rows
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: the loop puts an operand of a chain of products into shared memory [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @staged_in_chain(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %w = arith.addf %v, %v : !rows
+    %sv = ttg.local_alloc %w : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: an iteration of the chain of products takes about 768 cycles, and less than 1536 gain nothing [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<64x64xf16, #shared>
+!rows = tensor<64x64xf16, #blocked>
+!tile = !ttg.memdesc<64x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x64xf16, #sharedT, #smem>
+!scores = tensor<64x64xf32, #mma>
+!sum = tensor<64x64xf32, #mma>
+!factor = tensor<64x64xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @short_chain(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<64x64xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<64x64xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: the chain of products takes more registers than threads have [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @crowded_chain(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// CHECK: missed: left to the stock schedule: two warp groups compute the same rows of a chain of products [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 2], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @shared_rows(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %p = arith.truncf %e : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
   } {tt.warp_specialize}
   tt.return
 }
@@ -225,34 +677,6 @@ tt.func public @hidden(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensord
     } else {
       scf.yield %c : tensor<64x64xf32, #mma>
     }
-    scf.yield %e : tensor<64x64xf32, #mma>
-  } {tt.warp_specialize}
-  tt.return
-}
-}
-
-// -----
-
-// CHECK: missed: left to the stock schedule: the loop computes an operand of the product from another product [warpspec-specialize-loops]
-
-#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
-#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
-#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
-#smem = #ttg.shared_memory
-module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
-tt.func public @chain(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32) {
-  %c0 = arith.constant 0 : i32
-  %c64 = arith.constant 64 : i32
-  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
-  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
-    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
-    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
-    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
-    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
-    %d = ttng.warp_group_dot %sa, %sb, %zero {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
-    %x = arith.truncf %d : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
-    %sx = ttg.local_alloc %x : (tensor<64x64xf16, #mma>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
-    %e = ttng.warp_group_dot %sx, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
     scf.yield %e : tensor<64x64xf32, #mma>
   } {tt.warp_specialize}
   tt.return

@@ -58,6 +58,19 @@ def SpecializeLoopsPass : Pass<"warpspec-specialize-loops", "mlir::ModuleOp"> {
   ];
 }
 
+def SeparateWarpsPass : Pass<"warpspec-separate-warps", "mlir::ModuleOp"> {
+  let summary = "Let each warp of a task wait for barriers and arrive at them by itself";
+
+  let description = [{
+    Replaces waits and arrivals that `warpspec-specialize-loops` has marked
+    with `warpspec.separate_warps` by inline PTX, in which each warp waits and
+    arrives once for itself. The stock lowering lets all warps of a task meet
+    before one of them arrives. Where waits are marked for it, the two warp
+    groups of a task take turns by named barriers. The pass runs in front of the one that places
+    barriers between threads, which has to see neither.
+  }];
+}
+
 def AuditBarriersPass : Pass<"warpspec-audit-barriers", "mlir::ModuleOp"> {
   let summary = "Check that the tasks of a kernel wait for each other as they have to";
 

@@ -27,6 +27,8 @@ struct RingLoad {
   mlir::Operation *inRegisters = nullptr;
   /// Elements that a thread copies at once through pointers; 0 for a descriptor.
   unsigned width = 0;
+  /// The number of the ring whose slots hold it.
+  unsigned ring = 0;
 
   /// Returns the type of the tile in shared memory.
   mlir::triton::gpu::MemDescType tile() const;
@@ -53,12 +55,10 @@ struct Obstacle {
   std::string text;
 };
 
-/// How to split one loop, and what is around it, into a producer and consumers.
-struct Plan {
-  /// The innermost loop, with the products.
+/// An innermost loop with products.
+struct ProductLoop {
   mlir::scf::ForOp loop;
-  /// The loops and conditionals around it in the kernel's block, outermost first, and it.
-  llvm::SmallVector<mlir::Operation *> path;
+  /// In the order in which they come.
   llvm::SmallVector<RingLoad> loads;
   llvm::SmallVector<mlir::triton::nvidia_gpu::WarpGroupDotOp> dots;
   /// Whether products end in the iteration that starts them: it uses what they give.
@@ -67,6 +67,31 @@ struct Plan {
   llvm::SmallVector<mlir::triton::gpu::LocalAllocOp> staged;
   /// Loads through pointers that are no operands. The consumers start them an iteration ahead.
   llvm::SmallVector<mlir::triton::LoadOp> ahead;
+  /// The last product of a chain, whose operand the loop computes from other products. It is put
+  /// off to the next iteration, where it goes on beside the first. None where no product needs
+  /// another.
+  mlir::triton::nvidia_gpu::WarpGroupDotOp delayed;
+  /// Whether two warp groups start products in turns, so that one computes while those of the other
+  /// go on.
+  bool hasTurns = false;
+
+  /// Returns the load of the tile that a view is of, if it is in a ring.
+  const RingLoad *loadOf(mlir::Value view) const;
+  /// Whether the product that is put off, or any other, reads tiles of a ring.
+  bool isRead(unsigned ring, bool byDelayed) const;
+};
+
+/// How to split loops, and what is around them, into a producer and consumers.
+struct Plan {
+  /// The loops with products, in the order in which they run. Their tiles pass through the same
+  /// rings.
+  llvm::SmallVector<ProductLoop, 2> loops;
+  /// The loops and conditionals in the kernel's block that have these in them, and they.
+  llvm::SmallSetVector<mlir::Operation *, 4> path;
+  /// The first and the last op of the kernel's block that become tasks.
+  mlir::Operation *first = nullptr, *last = nullptr;
+  /// Ops between these that go in front of the tasks.
+  llvm::SetVector<mlir::Operation *> hoisted;
   /// Ops that the producer repeats for addresses, lengths of loops and conditions.
   llvm::SetVector<mlir::Operation *> repeated;
   /// Values inside the path that the producer needs, the carried ones of its loops included.
@@ -85,6 +110,9 @@ struct Plan {
   /// short for the divisions that find a tile.
   int32_t producerRegisters = 40;
 
+  unsigned numRings() const;
+  /// Bytes of a slot of one ring, and of all.
+  int64_t slotBytes(unsigned ring) const;
   int64_t slotBytes() const;
   /// Registers of a consumer's thread when the producer has given its own away.
   int32_t consumerRegisters() const;
@@ -94,7 +122,10 @@ struct Plan {
   unsigned producerWarps() const;
   /// How often a slot's barrier is arrived at before it counts as full.
   unsigned fullArrivals() const;
-  bool isPersistent() const { return path.size() > 1; }
+  /// Whether an op is in the part of the kernel that becomes tasks.
+  bool contains(mlir::Operation *op) const;
+  /// Whether loops are around those with products.
+  bool isPersistent() const;
   /// Returns what was decided, for a remark.
   std::string describe() const;
 };
@@ -126,11 +157,11 @@ llvm::SmallVector<mlir::scf::ForOp> findProductLoops(mlir::Operation *root);
 mlir::Operation *findWriter(mlir::triton::FuncOp kernel,
                             llvm::ArrayRef<mlir::OpOperand *> addresses);
 
-/// Returns the schedules that are worth trying for `loop`, the best first. The last is `Single`.
-llvm::SmallVector<Schedule> schedulesFor(mlir::scf::ForOp loop);
+/// Returns the schedules that are worth trying for `loops`, the best first. The last is `Single`.
+llvm::SmallVector<Schedule> schedulesFor(llvm::ArrayRef<mlir::scf::ForOp> loops);
 
-/// Decides how to specialize `loop`, an innermost loop with products.
-Verdict makePlan(mlir::scf::ForOp loop, const PlanOptions &options);
+/// Decides how to specialize `loops`, innermost loops with products of one kernel.
+Verdict makePlan(llvm::ArrayRef<mlir::scf::ForOp> loops, const PlanOptions &options);
 
 } // namespace tritonext::warpspec
 
