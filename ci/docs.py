@@ -105,14 +105,22 @@ def parse_pass(text: str, name: str) -> tuple[str, str, list[tuple[str, str, str
     summary = re.search(r'let summary = "([^"]*)"', body)[1]
     description = re.search(r"let description = \[\{\n(.*?)\}\]", body, re.DOTALL)[1]
     description = "\n".join(line.removeprefix("    ") for line in description.splitlines()).strip()
-    options = re.findall(
-        r'Option<"\w+",\s*"([^"]+)",\s*"([^"]+)",\s*(?:/\*default=\*/)?"([^"]*)",\s*((?:"[^"]*"\s*)+)>', body
+    string = r'"((?:[^"\\]|\\.)*)"'
+    parsed = re.findall(
+        rf'Option<"\w+",\s*{string},\s*{string},\s*(?:/\*default=\*/)?{string},\s*((?:{string}\s*)+)(?:,\s*\[\{{(.*?)\}}\])?>',
+        body,
+        re.DOTALL,
     )
-    return (
-        summary,
-        description,
-        [(flag, kind, default, "".join(re.findall(r'"([^"]*)"', text_))) for flag, kind, default, text_ in options],
-    )
+    if len(parsed) != len(re.findall(r"\bOption<", body)):
+        raise SystemExit(f"an option of {name} is written in a way that this script does not read")
+    options = []
+    for flag, kind, default, meaning, _, values in parsed:
+        names = dict(re.findall(rf"clEnumValN\((\S+), {string}", values))
+        text = "".join(re.findall(string, meaning))
+        if names:
+            text += f": {', '.join(names.values())}"
+        options.append((flag, "enum" if names else kind, names.get(default, default.replace('\\"', '"')), text))
+    return summary, description, options
 
 
 def environment_reference() -> str:
