@@ -272,15 +272,20 @@ def test_stale_cache_entries_of_a_removed_extension(probe, tmp_path, monkeypatch
     done = run_python(script, environment={"TRITON_CACHE_DIR": str(cache), "TRITON_DEFAULT_FP_FUSION": "1"})
     assert (done.returncode, done.stdout) == (0, f"['probe=={probe.version}']\n"), done
     monkeypatch.setenv("TRITON_CACHE_DIR", str(cache))
-    assert problems(doctor._caches) == []
+
+    def stale() -> list[doctor.Finding]:
+        return [finding for finding in doctor._caches() if finding.check == "stale-cache"]
+
+    assert stale() == []
     monkeypatch.setattr(doctor.registry, "installed", dict)
-    found = only(doctor._caches, "stale-cache")
+    [found] = stale()
+    assert "`tritonext doctor --clean` removes them" in found.remedy
     assert found.message.startswith("1 cached kernels")
     assert found.details == (f"1 with probe=={probe.version}",)
     before = set(cache.iterdir())
     assert doctor.clean([found]) == list(found.removes)
     assert before - set(cache.iterdir()) == set(found.removes)
-    assert problems(doctor._caches) == []
+    assert stale() == []
     assert len(list(cache.glob("*/copy.json"))) == 1, "the kernel of stock Triton stays"
 
 

@@ -390,9 +390,10 @@ def _stale_entries() -> Iterator[Finding]:
     size = sum(file.stat().st_size for directory in directories for file in directory.iterdir() if file.is_file())
     yield Finding(
         "stale-cache",
-        "problem",
+        # Another environment may share the cache and have them.
+        "note",
         f"{len(directories)} cached kernels, {size / 1e6:.1f} MB, were compiled with extensions that are not installed",
-        "nothing uses them; `tritonext doctor --clean` removes them",
+        "nothing here uses them; if no other environment does, `tritonext doctor --clean` removes them",
         tuple(f"{len(found)} with {name}" for name, found in sorted(stale.items())),
         directories,
     )
