@@ -189,8 +189,8 @@ def test_async_compilation_uses_the_submitting_context(device, x, kernel, warm):
         two = warm(kernel)
     stock = warm(kernel)
     decorated = tritonext.use(ONE)(kernel)
-    knobs.compilation.always_compile = True
-    try:
+    with knobs.compilation.scope():
+        knobs.compilation.always_compile = True
         with concurrent.futures.ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
             with tritonext.use(ONE):
                 first = kernel.warmup(x, 100, **ARGUMENTS)
@@ -198,8 +198,6 @@ def test_async_compilation_uses_the_submitting_context(device, x, kernel, warm):
                 second = kernel.warmup(x, 100, **ARGUMENTS)
             third = kernel.warmup(x, 100, **ARGUMENTS)
             fourth = decorated.warmup(x, 100, **ARGUMENTS)
-    finally:
-        knobs.compilation.always_compile = False
     for found, expected in ((first, one), (second, two), (third, stock)):
         assert found.result().hash == expected.hash
         assert found.result().asm["ttgir"] == expected.asm["ttgir"]
@@ -211,9 +209,9 @@ def test_async_compilation_uses_the_submitting_context(device, x, kernel, warm):
 
 def test_async_compilation_ignores_what_changes_after_the_submission(device, x, kernel, warm):
     stock = warm(kernel)
-    knobs.compilation.always_compile = True
     gate = threading.Event()
-    try:
+    with knobs.compilation.scope():
+        knobs.compilation.always_compile = True
         with concurrent.futures.ThreadPoolExecutor(1) as pool, triton.AsyncCompileMode(pool):
             pool.submit(gate.wait, 60)
             submitted = kernel.warmup(x, 100, **ARGUMENTS)
@@ -221,8 +219,6 @@ def test_async_compilation_ignores_what_changes_after_the_submission(device, x, 
             gate.set()
             result = submitted.result()
             handle.disable()
-    finally:
-        knobs.compilation.always_compile = False
     assert result.hash == stock.hash
     assert result.asm["ttgir"] == stock.asm["ttgir"]
 

@@ -107,9 +107,9 @@ private:
   llvm::SmallSetVector<unsigned, 2> ringsOf(ttng::WarpGroupDotOp dot) const {
     llvm::SmallSetVector<unsigned, 2> found;
     for (Value operand : {Value(dot.getA()), Value(dot.getB())})
-      if (const RingLoad *load = products.loadOf(operand))
-        if (dot == products.delayed || !isHeld(load->ring))
-          found.insert(load->ring);
+      if (const RingLoad *load = products.loadOf(operand);
+          load && (dot == products.delayed || !isHeld(load->ring)))
+        found.insert(load->ring);
     return found;
   }
 

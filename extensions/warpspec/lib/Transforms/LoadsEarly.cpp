@@ -23,7 +23,7 @@ int64_t bytesOfThread(tt::LoadOp load) {
   auto type = dyn_cast<RankedTensorType>(load.getType());
   if (!type)
     return 0;
-  return ttg::getTotalElemsPerThread(type) *
+  return int64_t(ttg::getTotalElemsPerThread(type)) *
          llvm::divideCeil(tt::getPointeeBitWidth(load.getPtr().getType()), 8);
 }
 

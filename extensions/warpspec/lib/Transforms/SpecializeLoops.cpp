@@ -164,7 +164,7 @@ private:
         return;
       }
       original.putBack(kernel);
-      because = "; not " + nameOf(choice).str() + ": " + *problem;
+      because = (Twine("; not ") + nameOf(choice) + ": " + *problem).str();
       if (isLast)
         emitRemark(RemarkKind::Missed, kernel, DEBUG_TYPE,
                    "left to the stock schedule: " + *problem);

@@ -948,7 +948,7 @@ private:
       moveIndex(load.getIndicesMutable(), form, shapeOf(load)[form]);
   }
 
-  void moveIndex(MutableOperandRange indices, Form form, int64_t size) {
+  void moveIndex(const MutableOperandRange &indices, Form form, int64_t size) {
     if (group == 0)
       return;
     OpBuilder::InsertionGuard guard(builder);
