@@ -208,6 +208,39 @@ def test_an_op_is_added(start, whole, tmp_path):
     assert files(extension) == texts
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["from .ops import demo_sum  # noqa: F401", "from .ops import (\n    demo_sum,\n)"],
+    ids=["comment", "lines"],
+)
+def test_imports_of_any_layout_are_extended(line, whole, tmp_path):
+    extension = copied(whole, tmp_path)
+    package = extension / "python/tritonext_demo/__init__.py"
+    old = re.search(r"^from \.ops import (.+)$", package.read_text(), re.MULTILINE)
+    package.write_text(package.read_text().replace(old[0], line.replace("demo_sum", old[1])))
+    scaffold.create_op("row_gate", extension)
+    assert f"from .ops import {', '.join(sorted([old[1], 'row_gate']))}\n" in package.read_text()
+    compile(package.read_text(), package, "exec")
+
+
+def test_imports_that_rename_are_left_alone(whole, tmp_path):
+    extension = copied(whole, tmp_path)
+    package = extension / "python/tritonext_demo/__init__.py"
+    package.write_text(package.read_text() + "from .ops import ops as other\n")
+    before = files(extension)
+    with pytest.raises(UserError, match="laid out in another way"):
+        scaffold.create_op("row_gate", extension)
+    assert files(extension) == before
+
+
+def test_an_empty_directory_is_filled_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = tmp_path.stat().st_ino
+    assert scaffold.new(["demo", "--kind", "backend", "--output", "."]) == 0
+    assert tmp_path.stat().st_ino == before
+    assert manifest.load(tmp_path).id == "demo"
+
+
 def test_a_file_in_the_way_stops_everything(whole, tmp_path):
     extension = copied(whole, tmp_path)
     (extension / "tests" / "python" / "test_count_loads.py").write_text("mine")

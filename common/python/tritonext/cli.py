@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser(
         "list",
         help="list the installed extensions",
-        description="List the installed extensions, without importing or loading any.",
+        description="List the installed extensions, and what each one adds.",
         epilog=_LIST_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -154,8 +154,12 @@ def create(
         answers = {"description": description, "author": author, "license": license, "standalone": not in_tree}
         made = render(scratch, identifier, kinds, **answers)
         manifests.load(made)
-        # An empty directory in its place is replaced.
-        made.replace(target)
+        if target.is_dir():
+            # It may be where the shell is, and so is kept.
+            for child in made.iterdir():
+                child.replace(target / child.name)
+        else:
+            made.replace(target)
     return target
 
 
@@ -337,10 +341,23 @@ class _Edit:
             found = _extend_all(found, name, self.directory / ops)
             self.texts[ops] = f"{found.rstrip()}\n\n\n{made[made.index('@language') :]}"
         text = self.read(package)
-        imported = re.search(r"^from \.ops import (.+)$", text, re.MULTILINE)
+        imported = [
+            node
+            for node in _parsed(text, self.directory / package).body
+            if isinstance(node, ast.ImportFrom) and (node.level, node.module) == (1, "ops")
+        ]
+        if len(imported) > 1 or any(alias.asname or alias.name == "*" for node in imported for alias in node.names):
+            raise UserError(
+                "the package is laid out in another way than the template's",
+                where=self.directory / package,
+                expected="one line `from .ops import`, of names that are not renamed",
+            )
         if imported:
-            names = sorted({*re.findall(r"\w+", imported[1]), name})
-            text = text.replace(imported[0], f"from .ops import {', '.join(names)}")
+            [node] = imported
+            names = sorted({*(alias.name for alias in node.names), name})
+            lines = text.splitlines(keepends=True)
+            lines[node.lineno - 1 : node.end_lineno] = [f"from .ops import {', '.join(names)}\n"]
+            text = "".join(lines)
         else:
             relative = sorted([*re.findall(r"^from \..*$", text, re.MULTILINE), f"from .ops import {name}"])
             text = re.sub(r"(?m)^from \..*\n", "", text)
@@ -377,9 +394,16 @@ class _Edit:
         return sorted(map(pathlib.Path, self.texts))
 
 
+def _parsed(text: str, where: pathlib.Path) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise UserError("a module is no Python", where=f"{where}:{error.lineno}", found=error.msg) from error
+
+
 def _extend_all(text: str, name: str, where: pathlib.Path) -> str:
     """Return the text of a module with ``name`` added to its ``__all__``."""
-    for node in ast.parse(text).body:
+    for node in _parsed(text, where).body:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )

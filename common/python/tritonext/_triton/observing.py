@@ -6,6 +6,7 @@ original functions are back in place.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 from triton import knobs
 from triton.compiler import compiler
 from triton.runtime import _allocation, autotuner, jit
+from triton.runtime.driver import driver
 
 from tritonext.errors import InternalError, PipelineError
 
@@ -189,7 +191,12 @@ def _run(original: Callable) -> Callable:
             return original(kernel, *args, grid=grid, warmup=warmup, **kwargs)
 
         def compile() -> Any:
-            return original(self, *args, grid=grid, warmup=True, **kwargs)
+            # What the first launch on a device adds to a kernel, a copy needs as well.
+            self.device_caches[driver.active.get_current_device()]
+            # Triton runs these hooks at warm-ups too, and they may change what the launch has written.
+            silent = copy.copy(self)
+            silent.pre_run_hooks = []
+            return original(silent, *args, grid=grid, warmup=True, **kwargs)
 
         tuning = getattr(_thread, "tuning", 0) > 0
         proceed = functools.partial(launch_as, self)

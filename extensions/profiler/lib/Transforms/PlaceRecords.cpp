@@ -12,6 +12,7 @@
 #include "triton/Tools/LinearLayout.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #define DEBUG_TYPE "profiler-place-records"
 
@@ -29,6 +30,8 @@ namespace {
 
 /// Regions that a record can name.
 constexpr size_t mostRegions = 1 << 12;
+/// Records that a warp may write, 8 MB of them.
+constexpr uint64_t mostRecords = 1 << 20;
 
 struct Loop {
   int parent = -1;
@@ -149,16 +152,18 @@ public:
   }
 
   /// Returns the records that one warp comes to at most, or none if some loop has no known length.
-  std::optional<int64_t> most() const {
-    SmallVector<int64_t> ofRole(roles.size());
+  std::optional<uint64_t> most() const {
+    SmallVector<uint64_t> ofRole(roles.size());
     for (const auto &[block, found] : records) {
-      int64_t times = 1;
+      uint64_t times = 1;
       for (int loop = found.loop; loop != -1; loop = loops[loop].parent) {
         if (loops[loop].tripCount < 0)
           return std::nullopt;
-        times *= loops[loop].tripCount + (loops[loop].header == block);
+        times = llvm::SaturatingMultiply<uint64_t>(times, loops[loop].tripCount +
+                                                              (loops[loop].header == block));
       }
-      ofRole[found.role] += times * found.count;
+      ofRole[found.role] =
+          llvm::SaturatingMultiplyAdd<uint64_t>(times, found.count, ofRole[found.role]);
     }
     return *llvm::max_element(ofRole);
   }
@@ -437,7 +442,8 @@ private:
     module->setAttr(loopsName, builder.getArrayAttr(loops));
     module->setAttr(rolesName, builder.getArrayAttr(roles));
     module->setAttr(modeName, builder.getStringAttr(mode.getValue()));
-    int64_t records = mode == "header" ? 0 : placement.most().value_or(capacity);
+    int64_t records =
+        mode == "header" ? 0 : std::min<uint64_t>(placement.most().value_or(capacity), mostRecords);
     module->setAttr(capacityName, builder.getI64IntegerAttr(records));
   }
 };

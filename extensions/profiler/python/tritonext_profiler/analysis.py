@@ -499,6 +499,8 @@ def _rooflines(
     frequency: float,
 ) -> tuple[Roofline, ...]:
     flops, moved = kernel.column("flops").astype(float), kernel.column("bytes").astype(float)
+    # What threads move to and from shared memory is no traffic of global memory.
+    moved[np.isin(kernel.column("category"), ("shared_load", "shared_store"))] = 0
     if not (flops.any() or moved.any()) or not len(warps):
         return ()
     # Every warp of a role records an execution that the CTA does once.

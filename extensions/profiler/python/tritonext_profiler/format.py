@@ -28,7 +28,7 @@ MAGIC = int.from_bytes(b"TXTPROF1", "little")
 """First field of a slot in which a kernel records."""
 
 REGION_BITS = 12
-"""Low bits of a record's ``region`` that are the region; the others are a value."""
+"""Low bits of a record's ``region`` that are the region; the others are zero."""
 
 SLOT = np.dtype(
     {

@@ -1,6 +1,6 @@
 """What a profile is: tables of launches, warps and spans as columns, and what the compiler knows about each kernel.
 
-Nothing here depends on how the data came about; :mod:`.decode` makes it from arenas, :mod:`.storage` from files.
+Nothing here depends on how the data came about; :mod:`.decode` makes it from rings, :mod:`.storage` from files.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Kernel:
         name: Name of the function.
         key: Hash of the compiled kernel.
         target: ``cuda:90``.
-        mode: Which records were compiled in: ``header``, ``auto``, ``scopes`` or ``all``.
+        mode: Which records were compiled in: ``header``, ``auto`` or ``all``, or ``scopes`` of Proton.
         num_warps: Warps of a CTA, those of all roles together.
         num_stages: Stages of the pipeliner.
         roles: Names of the partitions of a warp-specialized kernel; a single ``"default"`` otherwise.
@@ -206,7 +206,6 @@ class Device:
         sms: Number of SMs.
         shared: Bytes of shared memory that one CTA may use.
         bandwidth: Bytes per second of its memory; 0 when unknown.
-        timer: Nanoseconds of one step of the global timer, as seen in the data.
     """
 
     index: int = 0
@@ -215,22 +214,21 @@ class Device:
     sms: int = 0
     shared: int = 0
     bandwidth: int = 0
-    timer: int = 32
 
 
 @dataclasses.dataclass(frozen=True)
 class HostEvent:
-    """Something that happened on the host: a launch, a compilation, tuning.
+    """Something that happened on the host: a launch or a compilation.
 
     Attributes:
-        kind: ``launch``, ``compile`` or ``tuning``.
+        kind: ``launch`` or ``compile``.
         name: Of the kernel.
         start: ns of ``time.perf_counter_ns``.
         end: The same, when it was over.
         thread: Identifier of the thread.
         device: Device that was current.
         stream: Handle of the stream; 0 for the default one.
-        label: ``tuning``, ``capture``, ``warmup``, or empty.
+        label: ``capture`` or empty.
         detail: More, such as whether a compilation was found in the cache.
     """
 

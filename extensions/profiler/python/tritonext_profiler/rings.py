@@ -185,6 +185,8 @@ class Rings:
         """
         key: tuple = (kernel, grid, stream)
         with self._lock:
+            if not math.prod(grid):
+                return self._nothing()
             if captured:
                 key = (*key, len(self._rings))
                 ring = self._rings[key] = self._make(kernel, table, grid, stream, True, _SHARES[0])
@@ -203,9 +205,12 @@ class Rings:
             counts = self.skipped.setdefault(kernel, [0, 0])
             counts[0] += 1
             counts[1] += max(other.per_launch for place, other in self._rings.items() if place[0] == key)
-            if self._blank is None:
-                self._blank = _Blank(_take_slot(self.memory))
-            return self._blank
+            return self._nothing()
+
+    def _nothing(self) -> _Blank:
+        if self._blank is None:
+            self._blank = _Blank(_take_slot(self.memory))
+        return self._blank
 
     def _make(
         self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, share: int
@@ -214,9 +219,9 @@ class Rings:
         shape = (int(x) * int(table["num_ctas"]), int(y), int(z))
         blocks, warps, size = math.prod(shape), int(table["segments"]), int(table["segment_bytes"])
         most = _BLOCKS if table["mode"] != "header" else blocks
-        first, every = sampling(blocks, warps * size, self._sample, self._size // share, most)
-        per_launch = format.recorded(blocks, first, every) * warps
         room = self._size if self._used + self._size <= _TOTAL else max((_TOTAL - self._used) // 2, size)
+        first, every = sampling(blocks, warps * size, self._sample, room // share, most)
+        per_launch = format.recorded(blocks, first, every) * warps
         fits = max(room // size, 1)
         count = 1 << (fits.bit_length() - 1)
         # What has room for a launch gets one whole.

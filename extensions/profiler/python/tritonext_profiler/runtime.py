@@ -134,11 +134,19 @@ class profile:
         self._notices: list[str] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._entered = False
+        # Blocks of this object that record nothing, because it had one before.
+        self._idle_blocks = 0
 
     # --- the block ---------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> profile:
         global _active
+        if self._entered:
+            self._idle_blocks += 1
+            self._tell("a profile records one block, and this one has had its block; make another")
+            return self
+        self._entered = True
         with _lock:
             if _active is not None:
                 self._tell("this block is inside another profile, which records it; this one stays empty")
@@ -152,6 +160,9 @@ class profile:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._idle_blocks:
+            self._idle_blocks -= 1
+            return
         if _active is self:
             try:
                 self._finish()
@@ -290,8 +301,9 @@ class profile:
         wanted = self._wanted.get(name)
         if wanted is None:
             wanted = self._wanted[name] = self._pattern.search(name) is not None
-        # An autotuner must choose by times without records, and those launches are no part of the program.
-        if not wanted or launch.tuning or self._paused:
+        # An autotuner must choose by times without records, and those launches are no part of the program. What a
+        # warm-up returns is asked for its registers, and outlives the block.
+        if not wanted or launch.tuning or launch.warmup or self._paused:
             return launch.proceed()
         self._matched = True
         begin = time.perf_counter_ns()
@@ -306,6 +318,8 @@ class profile:
             known = self._copies.get(id(launch.kernel))
             if known is None:
                 copy = tritonext.use(self._pipeline)(launch.kernel)
+                # Hooks that are added later run too.
+                copy.pre_run_hooks = launch.kernel.pre_run_hooks
                 known = self._copies[id(launch.kernel)] = launch.kernel, copy
             if capturing:
                 # The kernel with records may be a new one, which has to be loaded.
@@ -316,7 +330,7 @@ class profile:
         except Exception as error:
             failure = error
         else:
-            if compiled is not None and not launch.warmup:
+            if compiled is not None:
                 self._launched(compiled, launch, rings, capturing)
                 if len(self._launches) < _EVENTS:
                     end, thread = time.perf_counter_ns(), threading.get_ident()
@@ -324,6 +338,9 @@ class profile:
                 else:
                     self._missed_events += 1
             return compiled
+        finally:
+            # A compiled kernel that is launched by itself does not pass here, and has to be looked at.
+            self._thread_local.capturing = None
         # Where the program itself is wrong, the plain launch says so.
         compiled = launch.proceed()
         self._leave_out(name, failure)

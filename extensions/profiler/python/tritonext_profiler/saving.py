@@ -51,10 +51,12 @@ def check(path: str | pathlib.Path) -> Callable[[Profile, pathlib.Path], object]
     """Return what writes files of a suffix.
 
     Raises:
-        UserError: Nothing does.
+        UserError: Nothing does, or a package is missing.
     """
     for suffix, (_, writer) in _WRITERS.items():
         if pathlib.Path(path).name.endswith(suffix):
+            if suffix == ".pftrace":
+                perfetto.require()
             return writer
     known = ", ".join(f"{suffix} ({meaning})" for suffix, meaning in FORMATS.items())
     raise UserError("the suffix of the file says no format", where=path, expected=known)

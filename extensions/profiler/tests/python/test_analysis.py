@@ -71,6 +71,15 @@ def test_rooflines_count_each_execution_once(gemm):
     assert {line.place for line in lines} == {"gemm.py:12", "gemm.py:15", "gemm.py:17", "gemm.py:20"}
 
 
+def test_shared_memory_is_no_traffic_of_the_memory(made, gemm):
+    kernel = gemm_kernel()
+    at = [region.category for region in kernel.regions].index("global_store")
+    shared = dataclasses.replace(kernel.regions[at], category="shared_store")
+    kernel = dataclasses.replace(kernel, regions=(*kernel.regions[:at], shared, *kernel.regions[at + 1 :]))
+    [analysis] = analyze(profile(made, kernel))
+    assert analysis.rooflines[0].bytes == gemm.rooflines[0].bytes - 128 * 128 * 2 * 200
+
+
 def test_a_sample_of_ctas_stands_for_all(made):
     segments, *columns = made.columns
     keep = segments["cta"] % 4 == 0

@@ -227,6 +227,66 @@ def test_a_profile_within_a_profile_stays_empty(world):
     assert "inside another profile" in inner.data.notices[0]
 
 
+def test_a_profile_that_is_used_again_keeps_its_block(world):
+    p = profile("matmul")
+    with p:
+        launch()
+        with pytest.warns(ProfileWarning, match="records one block"), p:
+            launch()
+        launch()
+    with pytest.warns(ProfileWarning, match="make another"), p:
+        launch()
+    assert p.data.launches["ticket"].tolist() == [0, 1, 2]
+    assert world.plain == ["matmul"]
+
+
+def test_hooks_run_once_for_each_launch(world):
+    ran = []
+    hook = lambda *arguments, **keywords: ran.append(len(arguments))  # noqa: E731
+    matmul.add_pre_run_hook(hook)
+    try:
+        with profile("matmul") as p:
+            launch()
+            later = lambda *arguments, **keywords: ran.append("later")  # noqa: E731
+            matmul.add_pre_run_hook(later)
+            launch()
+    finally:
+        matmul.pre_run_hooks.clear()
+    assert len(p.data.launches) == 2
+    assert ran == [1, 1, "later"]
+
+
+def test_a_warm_up_gives_the_plain_kernel(world):
+    with profile("matmul") as p:
+        compiled = matmul.warmup(fake_driver.Array("fp32"), grid=(BLOCKS,))
+        launch()
+    assert getattr(compiled.metadata, "tritonext_profiler", None) is None
+    assert len(p.data.launches) == 1
+
+
+def test_an_empty_grid_records_nothing_and_ends_nothing(world, monkeypatch):
+    with profile("matmul") as p:
+        handle = runtime._active
+        launch()
+        [compiled] = [compiled for compiled, _, _ in handle._compiled.values()]
+        blank = handle._provide(compiled, (0, 1, 1), 0, 0)
+        assert not world.gpu.at(blank.data_ptr(), 8).any()
+        launch()
+    assert len(p.data.launches) == 2
+
+
+def test_a_launch_by_itself_is_asked_whether_it_is_captured(world):
+    with profile("matmul") as p:
+        compiled = launch()
+        world.gpu.graph = []
+        compiled[(BLOCKS, 1, 1)](fake_driver.Array("fp32"))
+        [captured] = world.gpu.graph
+        world.gpu.graph = None
+        own = [ring for ring in runtime._active._rings[0].rings if ring.slot == captured]
+        assert [ring.captured for ring in own] == [True]
+    assert len(p.data.launches) == 1
+
+
 def test_an_exception_passes_and_what_came_before_is_kept(world):
     p = profile()
 

@@ -180,20 +180,7 @@ void loadAhead(Plan &plan, ProductLoop &products) {
     Value following = loadOf(rewriter, load, next, isThere, layout);
 
     rewriter.setInsertionPoint(loop);
-    FailureOr<LoopLikeOpInterface> replaced =
-        loop.replaceWithAdditionalYields(rewriter, start, /*replaceInitOperandUsesInLoop=*/false,
-                                         [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
-                                           return SmallVector<Value>{following};
-                                         });
-    Operation *old = loop;
-    products.loop = cast<scf::ForOp>(replaced->getOperation());
-    plan.path.remove(old);
-    plan.path.insert(products.loop);
-    if (plan.first == old)
-      plan.first = products.loop;
-    if (plan.last == old)
-      plan.last = products.loop;
-    Value carried = products.loop.getRegionIterArgs().back();
+    Value carried = plan.carry(rewriter, products, start, [&](BlockArgument) { return following; });
     Operation *done = load;
     if (carried.getType() != load.getType())
       done = *load->user_begin();

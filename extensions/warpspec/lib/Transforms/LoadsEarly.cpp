@@ -49,6 +49,15 @@ void loadEarly(const Plan &plan, ProductLoop &loop) {
   Operation *products = loop.loop;
   if (!plan.isPersistent())
     return;
+  // Loads behind the loop may read what it writes.
+  WalkResult writes = loop.loop.walk([](Operation *op) {
+    bool isWriter = isa<tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp,
+                        tt::DescriptorStoreLikeOpInterface, tt::CallOp>(op) ||
+                    (isa<tt::ElementwiseInlineAsmOp>(op) && !isMemoryEffectFree(op));
+    return isWriter ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (writes.wasInterrupted())
+    return;
   SmallVector<tt::LoadOp> loads;
   for (Operation *op = products->getNextNode(); op; op = op->getNextNode()) {
     if (auto load = dyn_cast<tt::LoadOp>(op)) {

@@ -4,6 +4,7 @@
 #include "tritonext_warpspec/Transforms/Tasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "triton/Analysis/Allocation.h"
 #include "triton/Analysis/AxisInfo.h"
@@ -401,8 +402,27 @@ private:
       if (auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
           mma.getWarpsPerCTA()[0] != plan.consumerWarps)
         return decline(dot, "two warp groups compute the same rows of a chain of products");
-    products.hasTurns = isPair;
+    products.hasTurns = isPair && !canMeet(products.loop);
     return true;
+  }
+
+  /// Whether threads of both warp groups may wait for each other while a chain of products runs. A
+  /// group that waits for its turn would then never get it. In a loop around the chain, they meet
+  /// where an operand is written to shared memory.
+  static bool canMeet(scf::ForOp chain) {
+    if (chain->getParentOfType<LoopLikeOpInterface>())
+      return true;
+    return chain
+        .walk([](Operation *op) {
+          bool isKnown =
+              op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>() ||
+              isa<tt::DescriptorLoadOp, tt::LoadOp, ttg::LocalAllocOp, ttng::WarpGroupDotOp>(op);
+          bool meets =
+              (!isKnown && !isMemoryEffectFree(op)) ||
+              (!isa<ttg::LocalAllocOp>(op) && tt::defaultAllocationAnalysisScratchSizeFn(op) != 0);
+          return meets ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   bool findLoads(ProductLoop &products) {
@@ -586,7 +606,7 @@ private:
     Operation *owner = value.getDefiningOp();
     if (!owner)
       owner = value.getParentBlock()->getParentOp();
-    if (!plan.contains(owner))
+    if (!plan.contains(owner) || plan.hoisted.contains(owner))
       return isScalar(value.getType()) || rebuild(value);
     if (!plan.needed.insert(value).second)
       return true;
@@ -704,7 +724,20 @@ private:
         addresses.push_back(&ring.load->getOpOperand(0));
     for (tt::LoadOp table : tables)
       addresses.push_back(&table.getPtrMutable());
-    Operation *writer = findWriter(firstLoop()->getParentOfType<tt::FuncOp>(), addresses);
+    auto kernel = firstLoop()->getParentOfType<tt::FuncOp>();
+    // The producer does not wait with the consumers for what another kernel or block writes.
+    WalkResult waits = kernel.walk([&](Operation *op) {
+      auto load = dyn_cast<tt::LoadOp>(op);
+      bool mayWait = (load && load.getIsVolatile()) || isa<tt::AtomicCASOp, scf::WhileOp>(op) ||
+                     (isa<tt::AtomicRMWOp>(op) && !op->use_empty());
+      if (!mayWait || !plan.contains(op))
+        return WalkResult::advance();
+      decline(op, quote(op) + " may wait for memory that the producer loads ahead of it");
+      return WalkResult::interrupt();
+    });
+    if (waits.wasInterrupted())
+      return false;
+    Operation *writer = findWriter(kernel, addresses);
     if (!writer)
       return true;
     if (isa<tt::DescriptorLoadOp, tt::LoadOp>(writer))
@@ -771,8 +804,10 @@ private:
       // What is staged or exchanged is over before the next of its kind.
       int64_t &passing = plan.contains(op) ? bytes.inside : bytes.behind;
       if (auto alloc = dyn_cast<ttg::LocalAllocOp>(op))
-        // Operands that are computed have two buffers.
-        bytes.lasting += (isStagedOperand(alloc) ? 2 : 1) * bytesOf(alloc.getType());
+        // Operands that are computed have two buffers; of others, each group may have its own.
+        bytes.lasting +=
+            (isStagedOperand(alloc) || plan.schedule == Schedule::Cooperative ? 2 : 1) *
+            bytesOf(alloc.getType());
       else if (isa<tt::DescriptorLoadLikeOpInterface>(op))
         passing = std::max(passing, bytesOf(cast<ShapedType>(op->getResult(0).getType())));
       else if (auto store = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op); !store)
@@ -864,25 +899,33 @@ private:
   /// on an SM. The producer's warp comes in a group of four.
   bool planRegisters(int64_t blocks) {
     int64_t warps = plan.consumerWarps + warpsPerGroup, sums = 0, parts = 0, widest = 0;
+    bool isChain = false;
     auto registersOf = [&](ShapedType type) {
       return bytesOf(type) / (4 * threadsPerWarp * plan.consumerWarps);
     };
-    ProductLoop &products = plan.loops.front();
-    for (Value carried : products.loop.getRegionIterArgs())
-      if (auto type = dyn_cast<RankedTensorType>(carried.getType()))
-        sums += registersOf(type);
-    for (ttng::WarpGroupDotOp dot : products.dots) {
-      // Beside what the loop carries there is what a product gives, and an operand in registers.
-      bool isBeside = products.isAwaited || (products.delayed && dot != products.delayed);
-      int64_t beside = isBeside ? registersOf(dot.getD().getType()) : 0;
-      if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
-        beside += registersOf(a);
-      // Those of a chain are there at the same time.
-      if (products.delayed)
-        sums += std::exchange(beside, 0);
-      parts = std::max(parts, beside);
-      auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
-      widest = std::max<int64_t>(widest, mma.getInstrShape()[1] / 2);
+    for (ProductLoop &products : plan.loops) {
+      int64_t held = 0, most = 0;
+      for (Value carried : products.loop.getRegionIterArgs())
+        if (auto type = dyn_cast<RankedTensorType>(carried.getType()))
+          held += registersOf(type);
+      for (ttng::WarpGroupDotOp dot : products.dots) {
+        // Beside what the loop carries there is what a product gives, and an operand in registers.
+        bool isBeside = products.isAwaited || (products.delayed && dot != products.delayed);
+        int64_t beside = isBeside ? registersOf(dot.getD().getType()) : 0;
+        if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
+          beside += registersOf(a);
+        // Those of a chain are there at the same time.
+        if (products.delayed)
+          held += std::exchange(beside, 0);
+        most = std::max(most, beside);
+        auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
+        widest = std::max<int64_t>(widest, mma.getInstrShape()[1] / 2);
+      }
+      if (held + most > sums + parts) {
+        sums = held;
+        parts = most;
+      }
+      isChain |= static_cast<bool>(products.delayed);
     }
     int64_t launch = registersOfSM / (blocks * warps * threadsPerWarp) / 8 * 8;
     launch = std::min(launch, mostRegisters);
@@ -894,7 +937,7 @@ private:
     int64_t consumers = plan.consumerRegisters();
     if (parts != 0 && sums + parts + leastSpareOfInstruction > mostRegisters)
       return false;
-    bool mayCrowd = blocks == 1 && !products.delayed;
+    bool mayCrowd = blocks == 1 && !isChain;
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
     return launch >= widest + leastSpareOfInstruction &&
            (mayCrowd || consumers >= sums + parts + leastSpare);
@@ -1033,6 +1076,24 @@ std::string Plan::describe() const {
           (products.hasTurns ? ", warp groups in turns" : "") +
           (isPersistent() ? ", loads go on behind the loop" : ""))
       .str();
+}
+
+Value Plan::carry(RewriterBase &rewriter, ProductLoop &products, Value start,
+                  llvm::function_ref<Value(BlockArgument)> next) {
+  FailureOr<LoopLikeOpInterface> replaced = products.loop.replaceWithAdditionalYields(
+      rewriter, start, /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &, Location, ArrayRef<BlockArgument> carried) {
+        return SmallVector<Value>{next(carried.front())};
+      });
+  Operation *old = products.loop;
+  products.loop = cast<scf::ForOp>(replaced->getOperation());
+  path.remove(old);
+  path.insert(products.loop);
+  if (first == old)
+    first = products.loop;
+  if (last == old)
+    last = products.loop;
+  return products.loop.getRegionIterArgs().back();
 }
 
 SmallVector<scf::ForOp> findProductLoops(Operation *root) {

@@ -208,7 +208,7 @@ private:
     SmallVector<unsigned> indices = neededOf(conditional);
     SmallVector<Type> types;
     for (unsigned index : indices)
-      types.push_back(conditional.getResult(index).getType());
+      types.push_back(relayout(conditional.getResult(index).getType()));
     types.append(2 * states.size(), builder.getI32Type());
     auto built = scf::IfOp::create(builder, conditional.getLoc(), types,
                                    lookup(conditional.getCondition()), /*addThenBlock=*/true,

@@ -147,12 +147,11 @@ private:
       unsigned registers = verdict.plan->launchRegisters;
       ttg::WarpSpecializeOp tasks = specialize(*verdict.plan);
       std::optional<std::string> problem;
-      if (!isLast) {
+      if (!isLast)
         if (std::optional<Obstacle> obstacle = splitConsumers(*verdict.plan, tasks))
           problem = obstacle->text;
-        else if (failed(verify(kernel)))
-          problem = "a layout does not fit";
-      }
+      if (!problem && failed(verify(kernel)))
+        problem = "a layout does not fit";
       if (!problem)
         if (std::optional<Finding> finding = audit(kernel))
           problem = "the audit found that " + finding->text;

@@ -25,21 +25,9 @@ void stageOperands(Plan &plan, ProductLoop &products) {
   auto constant = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(value));
   };
-  FailureOr<LoopLikeOpInterface> replaced = products.loop.replaceWithAdditionalYields(
-      rewriter, constant(0), /*replaceInitOperandUsesInLoop=*/false,
-      [&](OpBuilder &, Location, ArrayRef<BlockArgument> turn) {
-        return SmallVector<Value>{
-            arith::XOrIOp::create(rewriter, loc, turn.front(), constant(1)).getResult()};
-      });
-  Operation *old = products.loop;
-  products.loop = cast<scf::ForOp>(replaced->getOperation());
-  plan.path.remove(old);
-  plan.path.insert(products.loop);
-  if (plan.first == old)
-    plan.first = products.loop;
-  if (plan.last == old)
-    plan.last = products.loop;
-  Value turn = products.loop.getRegionIterArgs().back();
+  Value turn = plan.carry(rewriter, products, constant(0), [&](BlockArgument now) -> Value {
+    return arith::XOrIOp::create(rewriter, loc, now, constant(1));
+  });
   for (ttg::LocalAllocOp alloc : products.staged) {
     ttg::MemDescType tile = alloc.getType();
     SmallVector<int64_t> shape = {2};

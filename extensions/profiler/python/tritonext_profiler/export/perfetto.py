@@ -1,7 +1,7 @@
 """A trace for Perfetto: a track for each warp under its CTA under its SM under the launch.
 
 Spans are slices named by category, with the source line and the iteration; arrows lead from a copy to the wait for it.
-Each warp is a packet sequence of its own, with delta-encoded times and interned names, which keeps a slice near 30
+Each warp is a packet sequence of its own, with delta-encoded times and interned names, which keeps a slice near 44
 bytes. https://perfetto.dev/docs/reference/synthetic-track-event describes the format.
 """
 
@@ -23,7 +23,7 @@ from .selection import Selection, select
 if TYPE_CHECKING:
     from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
-__all__ = ["write"]
+__all__ = ["require", "write"]
 
 # Spans that a trace shows unless told otherwise; about 10 MB.
 SPANS = 250_000
@@ -32,6 +32,22 @@ SPANS = 250_000
 _CLOCK = 64
 # `builtin_clock.proto`: the trace's own clock, in which snapshots anchor ours.
 _BOOTTIME = 6
+
+
+def require() -> None:
+    """Check that traces can be written.
+
+    Raises:
+        UserError: The package ``perfetto`` is not installed.
+    """
+    try:
+        import perfetto.trace_builder.proto_builder  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            "a Perfetto trace needs the package perfetto",
+            found=str(error),
+            hint="pip install 'perfetto>=0.59'",
+        ) from error
 
 
 def write(profile: Profile, path: str | pathlib.Path, *, spans: int = SPANS) -> Selection:
@@ -48,14 +64,9 @@ def write(profile: Profile, path: str | pathlib.Path, *, spans: int = SPANS) -> 
     Raises:
         UserError: The package ``perfetto`` is not installed.
     """
-    try:
-        from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
-    except ImportError as error:
-        raise UserError(
-            "a Perfetto trace needs the package perfetto",
-            found=str(error),
-            hint="pip install 'perfetto>=0.59'",
-        ) from error
+    require()
+    from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
+
     chosen = select(profile, spans)
     with open(path, "wb") as file:
         _Writer(profile, chosen, file, StreamingTraceProtoBuilder(file)).write()

@@ -15,6 +15,10 @@
 
 #include <string>
 
+namespace mlir {
+class RewriterBase;
+}
+
 namespace tritonext::warpspec {
 
 /// A load that the producer starts.
@@ -128,6 +132,11 @@ struct Plan {
   bool isPersistent() const;
   /// Returns what was decided, for a remark.
   std::string describe() const;
+
+  /// Lets a loop of this plan carry another value, and returns it. `next` builds that of the next
+  /// iteration from it, at the end of the loop.
+  mlir::Value carry(mlir::RewriterBase &rewriter, ProductLoop &products, mlir::Value start,
+                    llvm::function_ref<mlir::Value(mlir::BlockArgument)> next);
 };
 
 /// What the user may choose.
