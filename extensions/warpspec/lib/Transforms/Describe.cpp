@@ -5,7 +5,7 @@
 // `rk < K - k` and an address that moves on by a step are the column `k + rk` of K.
 //
 // Sums and products of 32 bits that are extended are taken not to overflow, strides and divisors
-// not to be negative: a kernel that breaks this reads outside of its tensors.
+// not to be negative.
 //
 //===----------------------------------------------------------------------===//
 
