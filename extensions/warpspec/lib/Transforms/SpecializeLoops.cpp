@@ -159,7 +159,8 @@ private:
         getOperation()->setAttr(ttg::AttrMaxRegistersName,
                                 Builder(&getContext()).getI32IntegerAttr(registers));
         kernel.walk([&](ttg::WarpSpecializeOp op) { tasks = op; });
-        emitRemark(RemarkKind::Applied, tasks, DEBUG_TYPE, "specialized: " + description + because);
+        emitRemark(RemarkKind::Applied, tasks, DEBUG_TYPE,
+                   (Twine("specialized: ") + description + because).str());
         return;
       }
       original.putBack(kernel);

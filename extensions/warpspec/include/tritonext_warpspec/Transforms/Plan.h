@@ -17,7 +17,7 @@
 
 namespace mlir {
 class RewriterBase;
-}
+} // namespace mlir
 
 namespace tritonext::warpspec {
 
