@@ -514,9 +514,7 @@ def new(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("id", help="id, a lower-case noun such as layout")
     parser.add_argument("--kind", action="append", default=[], help="what it starts from; several with commas")
-    parser.add_argument(
-        "--description", default="Compiler extension for stock Triton", help="what it does, in one line"
-    )
+    parser.add_argument("--description", default=_DESCRIPTION, help="what it does, in one line")
     parser.add_argument("--author", default="", help="who holds the copyright")
     parser.add_argument("--license", default=LICENSES[0], help=f"{', '.join(LICENSES)}; the first when not given")
     parser.add_argument("--output", type=pathlib.Path, help="its directory; tritonext-<id> when not given")
