@@ -2,6 +2,8 @@
 
 #include "tritonext_warpspec/Transforms/Audit.h"
 
+#include "tritonext_warpspec/Transforms/Plan.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -171,13 +173,7 @@ public:
   /// Runs a task.
   void run(Region &task) {
     task.walk([&](ttng::BarrierExpectOp expect) {
-      Value array = expect.getAlloc();
-      while (Operation *view = array.getDefiningOp()) {
-        if (!view->hasTrait<OpTrait::MemDescViewTrait>())
-          break;
-        array = view->getOperand(0);
-      }
-      expected.insert(get(array).array);
+      expected.insert(get(throughViews(expect.getAlloc())).array);
     });
     run(task.front());
   }

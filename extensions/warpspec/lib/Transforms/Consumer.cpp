@@ -47,14 +47,26 @@ private:
     });
   }
 
+  /// Returns the type of the first operand of a product that goes on into the next iteration, if it
+  /// is in registers. The loop carries it until the product has ended.
+  static RankedTensorType factorOf(ProductLoop &products) {
+    return products.isAwaited ? nullptr
+                              : dyn_cast<RankedTensorType>(products.dots.front().getA().getType());
+  }
+
   RingStates rewriteLoop(scf::ForOp loop, ProductLoop *products, const RingStates &states) {
     rewriter.setInsertionPoint(loop);
     auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
       return SmallVector<Value>(arguments);
     };
     unsigned count = 2 * states.size();
+    SmallVector<Value> added;
+    if (RankedTensorType factor = products ? factorOf(*products) : nullptr)
+      added.push_back(
+          arith::ConstantOp::create(rewriter, loop.getLoc(), rewriter.getZeroAttr(factor)));
+    added.append(valuesOf(states));
     FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
-        rewriter, valuesOf(states), /*replaceInitOperandUsesInLoop=*/false, keep);
+        rewriter, added, /*replaceInitOperandUsesInLoop=*/false, keep);
     auto built = cast<scf::ForOp>(replaced->getOperation());
     built->removeAttr("tt.flatten");
     RingStates inside = statesOf(ValueRange(built.getRegionIterArgs()).take_back(count));
@@ -183,7 +195,7 @@ private:
       release(loc, before(loc, state.slot), isLater);
     };
     ttng::WarpGroupDotOp dot = products.dots.front();
-    auto operand = dyn_cast<RankedTensorType>(dot.getA().getType());
+    RankedTensorType operand = factorOf(products);
     if (!operand) {
       // The products of the iteration before have ended when no more are left than were started
       // here.
@@ -196,10 +208,13 @@ private:
       return ring.next(rewriter, loc, state);
     }
     // A product reads the registers of its operand until it has ended (PTX ISA, wgmma.mma_async),
-    // and ptxas takes them for free before. So the next operand is computed elsewhere, and moved
-    // there.
+    // and ptxas takes them for free before. So they pass through the wait for it, and the next
+    // operand is computed elsewhere and moved there.
+    Operation *terminator = loop.getBody()->getTerminator();
+    unsigned index = loop.getNumRegionIterArgs() - numPositions - 1;
     rewriter.setInsertionPoint(dot);
-    SmallVector<Value> ended = endProducts(loc, {dot.getC(), dot.getA()}, 0);
+    SmallVector<Value> ended =
+        endProducts(loc, {dot.getC(), dot.getA(), loop.getRegionIterArg(index)}, 0);
     releaseBefore();
     rewriter.setInsertionPoint(dot);
     auto moved = mlir::triton::ElementwiseInlineAsmOp::create(
@@ -207,7 +222,8 @@ private:
         /*packedElement=*/32 / operand.getElementTypeBitWidth(), ended[1]);
     dot.getCMutable().assign(ended[0]);
     dot.getAMutable().assign(moved->getResult(0));
-    rewriter.setInsertionPoint(loop.getBody()->getTerminator());
+    terminator->setOperand(index, moved->getResult(0));
+    rewriter.setInsertionPoint(terminator);
     return ring.next(rewriter, loc, state);
   }
 
@@ -222,6 +238,8 @@ private:
         carried = wait.getInputs()[cast<OpResult>(carried).getResultNumber()];
       sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(carried)));
     }
+    if (factorOf(products))
+      sums.push_back(loop.getResult(loop.getNumResults() - numPositions - 1));
     SmallVector<Value> ended = endProducts(products.dots.back()->getLoc(), sums, 0);
     Operation *waiting = ended.front().getDefiningOp();
     for (auto [sum, value] : llvm::zip_equal(sums, ended))
@@ -231,6 +249,9 @@ private:
         arith::CmpIOp::create(rewriter, loc, order, loop.getLowerBound(), loop.getUpperBound());
     release(loc, before(loc, behind.slot), hasRun);
   }
+
+  /// What a loop of products carries of the ring, as its last values.
+  static constexpr unsigned numPositions = 2;
 
   Plan &plan;
   ArrayRef<Ring> rings;

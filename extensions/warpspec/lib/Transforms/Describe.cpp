@@ -4,12 +4,14 @@
 // tile. So a bound that is written in another way than the address is compared with it as it is:
 // `rk < K - k` and an address that moves on by a step are the column `k + rk` of K.
 //
-// Sums and products of 32 bits that are extended are taken not to overflow, strides and divisors
-// not to be negative.
+// Sums and products of 32 bits that are extended are taken not to overflow, and divisors not to be
+// negative.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tritonext_warpspec/Transforms/Describe.h"
+
+#include "tritonext_warpspec/Transforms/Plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -300,6 +302,8 @@ struct Block {
   /// Where the matrix ends, if the load has a bound in the dimension.
   std::array<std::optional<Polynomial>, 2> size;
   unsigned rows = 0;
+  /// Whether the stride may be negative where nothing is loaded.
+  bool isClamped = false;
 };
 
 /// `left < right` of a mask, as the difference, and the dimension that it bounds.
@@ -310,34 +314,29 @@ struct Bound {
 
 class Describer {
 public:
-  explicit Describer(scf::ForOp loop) : loop(loop), reader(loop) {}
+  Describer(scf::ForOp loop, bool trustsStrides)
+      : loop(loop), trustsStrides(trustsStrides), reader(loop) {
+    findAssumptions();
+  }
 
   bool run() {
     llvm::SmallSetVector<Operation *, 4> buffers;
     loop.getBody()->walk([&](ttng::WarpGroupDotOp dot) {
       for (Value operand : {Value(dot.getA()), Value(dot.getB())}) {
-        while (Operation *op = operand.getDefiningOp()) {
-          if (!op->hasTrait<OpTrait::MemDescViewTrait>())
-            break;
-          operand = op->getOperand(0);
-        }
-        auto buffer = operand.getDefiningOp<ttg::LocalAllocOp>();
+        auto buffer = throughViews(operand).getDefiningOp<ttg::LocalAllocOp>();
         if (buffer && buffer.getSrc() && buffer->getBlock() == loop.getBody())
           buffers.insert(buffer);
       }
     });
-    bool isAny = false;
     for (Operation *op : buffers) {
       auto buffer = cast<ttg::LocalAllocOp>(op);
       auto load = buffer.getSrc().getDefiningOp<tt::LoadOp>();
       if (!load || !load->hasOneUse() || load->getBlock() != loop.getBody())
         continue;
-      if (std::optional<Block> block = find(load, buffer)) {
+      if (std::optional<Block> block = find(load, buffer))
         rewrite(load, buffer, *block);
-        isAny = true;
-      }
     }
-    return isAny;
+    return hasUnknownStride;
   }
 
 private:
@@ -394,9 +393,47 @@ private:
       if (!reader.isInvariant(*block.size[d]) || !isNarrow(*block.size[d]))
         return std::nullopt;
     }
-    if (!reader.isInvariant(block.offset) || !isAligned(block.offset, bits))
+    if (!reader.isInvariant(block.offset) || !isAligned(block.offset, bits) || !checkStride(block))
       return std::nullopt;
     return block;
+  }
+
+  /// Whether the stride is not negative where the load reads anything. TMA has no other.
+  bool checkStride(Block &block) {
+    for (unsigned index : block.stride.terms.begin()->first) {
+      Value value = reader.symbol(index);
+      if (isNotNegative(value))
+        continue;
+      // A matrix without elements is masked, and so is all that comes in front of a bound.
+      bool isSize = llvm::any_of(block.size, [&](const std::optional<Polynomial> &size) {
+        return size && size->terms == Polynomial::of(index).terms;
+      });
+      block.isClamped = true;
+      if (trustsStrides || isSize || isPositiveInside(value))
+        continue;
+      hasUnknownStride = true;
+      return false;
+    }
+    return true;
+  }
+
+  /// Whether a loop around the load, which starts at no less than zero, ends at a value, or as many
+  /// blocks as it has.
+  bool isPositiveInside(Value value) {
+    for (auto around = loop; around; around = around->getParentOfType<scf::ForOp>()) {
+      if (around.getUnsignedCmp() || !isNotNegative(around.getLowerBound()))
+        continue;
+      Value upper = around.getUpperBound();
+      APInt size, rounding;
+      if (auto blocks = upper.getDefiningOp<arith::DivSIOp>())
+        if (auto sum = blocks.getLhs().getDefiningOp<arith::AddIOp>();
+            sum && matchPattern(blocks.getRhs(), m_ConstantInt(&size)) &&
+            matchPattern(sum.getRhs(), m_ConstantInt(&rounding)) && rounding.slt(size))
+          upper = sum.getLhs();
+      if (upper == value)
+        return true;
+    }
+    return false;
   }
 
   /// Sorts the terms of an address into positions and what is added to the base.
@@ -424,15 +461,6 @@ private:
       else
         block.position[columns].add(term, factor);
     }
-  }
-
-  static bool isZero(Value value) {
-    DenseElementsAttr dense;
-    if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
-      return false;
-    if (isa<FloatType>(dense.getElementType()))
-      return dense.getSplatValue<APFloat>().isPosZero();
-    return isa<IntegerType>(dense.getElementType()) && dense.getSplatValue<APInt>().isZero();
   }
 
   /// Reads a mask as bounds above, at most one in each dimension. Others are refused.
@@ -521,6 +549,34 @@ private:
     });
   }
 
+  /// Finds what `tl.assume` says not to be negative wherever the loop runs.
+  void findAssumptions() {
+    loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
+      if (isAssumption(op) && op->getBlock()->findAncestorOpInBlock(*loop))
+        assume(op->getOperand(0));
+    });
+  }
+  void assume(Value condition) {
+    if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+      assume(both.getLhs());
+      assume(both.getRhs());
+    }
+    auto compare = condition.getDefiningOp<arith::CmpIOp>();
+    if (!compare)
+      return;
+    using Predicate = arith::CmpIPredicate;
+    Predicate order = compare.getPredicate();
+    Value high = compare.getLhs(), low = compare.getRhs();
+    if (order == Predicate::sle || order == Predicate::slt)
+      std::swap(high, low);
+    bool isStrict = order == Predicate::sgt || order == Predicate::slt;
+    APInt number;
+    if ((isStrict || order == Predicate::sge || order == Predicate::sle) &&
+        matchPattern(low, m_ConstantInt(&number)) && number.sge(isStrict ? -1 : 0))
+      for (assumed.insert(high); auto wide = high.getDefiningOp<arith::ExtSIOp>();)
+        assumed.insert(high = wide.getIn());
+  }
+
   /// Whether a position is not negative. TMA gives zeros there, where the load would read what lies
   /// in front of the matrix.
   bool isNotNegative(const Polynomial &polynomial) {
@@ -534,6 +590,8 @@ private:
     APInt number;
     if (matchPattern(value, m_ConstantInt(&number)))
       return !number.isNegative();
+    if (assumed.contains(value))
+      return true;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto around = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
       return around && argument == around.getInductionVar() &&
@@ -607,8 +665,10 @@ private:
       sizes.push_back(size);
       positions.push_back(position);
     }
-    SmallVector<Value> strides = {make(outside, loc, wide, block.stride),
-                                  constant(outside, loc, wide, 1)};
+    Value stride = make(outside, loc, wide, block.stride);
+    if (block.isClamped)
+      stride = arith::MaxSIOp::create(outside, loc, stride, constant(outside, loc, wide, 0));
+    SmallVector<Value> strides = {stride, constant(outside, loc, wide, 1)};
 
     auto layout = cast<ttg::NVMMASharedEncodingAttr>(buffer.getType().getEncoding());
     auto plain = ttg::NVMMASharedEncodingAttr::get(
@@ -638,11 +698,16 @@ private:
   }
 
   scf::ForOp loop;
+  bool trustsStrides;
   Reader reader;
+  DenseSet<Value> assumed;
+  bool hasUnknownStride = false;
 };
 
 } // namespace
 
-bool describeLoads(scf::ForOp loop) { return Describer(loop).run(); }
+bool describeLoads(scf::ForOp loop, bool trustsStrides) {
+  return Describer(loop, trustsStrides).run();
+}
 
 } // namespace tritonext::warpspec

@@ -59,16 +59,6 @@ int64_t bytesOf(ShapedType type) {
 
 std::string quote(Operation *op) { return ("'" + op->getName().getStringRef() + "'").str(); }
 
-/// Returns the buffer behind views of it.
-Value throughViews(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!op->hasTrait<OpTrait::MemDescViewTrait>())
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 /// Whether a copy by a descriptor can write a tile as it is. Dimensions of one in front may be left
 /// out of the tile.
 bool isTileOf(ttg::MemDescType tile, tt::TensorDescInterface desc) {
@@ -173,7 +163,8 @@ Operation *findWriter(tt::FuncOp kernel, ArrayRef<OpOperand *> addresses) {
     if (isa<ttg::WarpSpecializePartitionsOp>(op))
       return WalkResult::skip();
     // These order accesses, and have none.
-    if (isa<ttng::FenceAsyncSharedOp, ttg::BarrierOp, ttng::WarpGroupDotWaitOp>(op))
+    if (isa<ttng::FenceAsyncSharedOp, ttg::BarrierOp, ttng::WarpGroupDotWaitOp>(op) ||
+        isAssumption(op))
       return WalkResult::advance();
     if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
@@ -222,8 +213,8 @@ public:
   }
 
   Verdict run() {
-    if (!findPath() || !findProducts() || !findLeaving() || !needAll() || !checkMemory() ||
-        !findLoadsAhead() || !checkComputing() || !fit())
+    if (!findPath() || !findProducts() || !checkTurns() || !findLeaving() || !needAll() ||
+        !checkMemory() || !findLoadsAhead() || !checkComputing() || !fit())
       return {std::nullopt, std::move(reason), at};
     return {std::move(plan), "", nullptr};
   }
@@ -304,6 +295,15 @@ private:
                        "the kernel has a second loop of products, of other tiles than the first");
     }
     return true;
+  }
+
+  /// Tiles that take turns are stored in no known order.
+  bool checkTurns() {
+    auto tiles = dyn_cast<scf::ForOp>(firstLoop()->getParentOp());
+    if (options.schedule != Schedule::PingPong || !tiles)
+      return true;
+    Operation *store = findSharedPlace(tiles);
+    return !store || decline(store, quote(store) + " may write where another tile is stored");
   }
 
   bool findDots(ProductLoop &products) {
@@ -418,7 +418,7 @@ private:
               op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>() ||
               isa<tt::DescriptorLoadOp, tt::LoadOp, ttg::LocalAllocOp, ttng::WarpGroupDotOp>(op);
           bool meets =
-              (!isKnown && !isMemoryEffectFree(op)) ||
+              (!isKnown && !isMemoryEffectFree(op) && !isAssumption(op)) ||
               (!isa<ttg::LocalAllocOp>(op) && tt::defaultAllocationAnalysisScratchSizeFn(op) != 0);
           return meets ? WalkResult::interrupt() : WalkResult::advance();
         })
@@ -537,15 +537,6 @@ private:
                                Twine(width * type.getElementTypeBitWidth() / 8) +
                                " bytes at once, and asynchronous copies have 4 and more");
     return true;
-  }
-
-  static bool isZero(Value value) {
-    DenseElementsAttr dense;
-    if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
-      return false;
-    if (isa<FloatType>(dense.getElementType()))
-      return dense.getSplatValue<APFloat>().isPosZero();
-    return isa<IntegerType>(dense.getElementType()) && dense.getSplatValue<APInt>().isZero();
   }
 
   /// Whether nothing but the products of the loop reads a buffer.
@@ -1094,6 +1085,38 @@ Value Plan::carry(RewriterBase &rewriter, ProductLoop &products, Value start,
   if (last == old)
     last = products.loop;
   return products.loop.getRegionIterArgs().back();
+}
+
+Value throughViews(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!op->hasTrait<OpTrait::MemDescViewTrait>())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool isZero(Value value) {
+  DenseElementsAttr dense;
+  if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
+    return false;
+  if (isa<FloatType>(dense.getElementType()))
+    return dense.getSplatValue<APFloat>().isPosZero();
+  return isa<IntegerType>(dense.getElementType()) && dense.getSplatValue<APInt>().isZero();
+}
+
+bool isAssumption(Operation *op) {
+  // The dialect of LLVM is no dependency.
+  return op->getName().getStringRef() == "llvm.intr.assume";
+}
+
+SmallVector<scf::ForOp> findAnnotated(tt::FuncOp kernel) {
+  SmallVector<scf::ForOp> annotated;
+  kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    if (loop->hasAttr(annotation))
+      annotated.push_back(loop);
+  });
+  return annotated;
 }
 
 SmallVector<scf::ForOp> findProductLoops(Operation *root) {

@@ -8,6 +8,8 @@
 
 #include "tritonext_warpspec/Transforms/PrepareStock.h"
 
+#include "tritonext_warpspec/Transforms/Plan.h"
+
 #include "mlir/IR/Matchers.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Dialect/TritonNvidiaGPU/IR/Dialect.h"
@@ -23,7 +25,6 @@ namespace ttng = mlir::triton::nvidia_gpu;
 namespace tritonext::warpspec {
 namespace {
 
-constexpr llvm::StringLiteral annotation = "tt.warp_specialize";
 constexpr llvm::StringLiteral passName = "warpspec-specialize-loops";
 // PTX ISA, tensor memory: 128 lanes of 512 columns of 32 bits.
 constexpr int64_t lanes = 128, columns = 512, columnBits = 32;
@@ -61,11 +62,7 @@ bool hasAtomics(scf::ForOp loop) {
 } // namespace
 
 void prepareForStock(tt::FuncOp kernel) {
-  SmallVector<scf::ForOp> annotated;
-  kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
-    if (loop->hasAttr(annotation))
-      annotated.push_back(loop);
-  });
+  SmallVector<scf::ForOp> annotated = findAnnotated(kernel);
   for (scf::ForOp loop : annotated) {
     bool isInside = llvm::any_of(annotated, [&](scf::ForOp other) {
       return other->hasAttr(annotation) && other->isProperAncestor(loop);

@@ -23,7 +23,6 @@ namespace tritonext::warpspec {
 
 namespace {
 
-constexpr llvm::StringLiteral annotation = "tt.warp_specialize";
 constexpr llvm::StringLiteral target = "cuda:90", stockTarget = "cuda:100";
 constexpr llvm::StringLiteral automatic = "auto";
 constexpr Schedule everySchedule[] = {Schedule::Single, Schedule::Cooperative, Schedule::PingPong};
@@ -51,19 +50,9 @@ public:
   }
 
 private:
-  /// A loop that is asked to be specialized, with the products in it.
-  static SmallVector<scf::ForOp> annotatedLoops(tt::FuncOp kernel) {
-    SmallVector<scf::ForOp> annotated;
-    kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
-      if (loop->hasAttr(annotation))
-        annotated.push_back(loop);
-    });
-    return annotated;
-  }
-
   void run(tt::FuncOp kernel) {
     llvm::SmallSetVector<Operation *, 2> wanted;
-    for (scf::ForOp loop : annotatedLoops(kernel)) {
+    for (scf::ForOp loop : findAnnotated(kernel)) {
       // A loop that is left alone keeps the schedule it has without the annotation; the stock pass
       // that reads it fails on some.
       loop->removeAttr(annotation);
@@ -108,9 +97,13 @@ private:
     Original untouched(kernel);
     bool mayUsePointers = pointers != PointerLoads::Automatic ||
                           scf::ForOp(asked.front())->getParentOfType<scf::ForOp>();
+    std::string because;
     if (mayUsePointers && pointers != PointerLoads::Copy)
       for (scf::ForOp loop : asked)
-        describeLoads(loop);
+        if (describeLoads(loop, pointers == PointerLoads::Describe))
+          because = "; not by TMA: a stride may be negative, for all that is known, and "
+                    "tl.assume(stride >= 0) says that it is not";
+    const std::string strides = because;
     Original original(kernel);
     SmallVector<Schedule> wanted = schedulesFor(asked);
     if (schedule != automatic) {
@@ -119,7 +112,6 @@ private:
         if (nameOf(known) == schedule && known != Schedule::Single)
           wanted.insert(wanted.begin(), known);
     }
-    std::string because;
     for (Schedule choice : wanted) {
       PlanOptions options;
       options.slots = slots;
@@ -137,10 +129,12 @@ private:
           (verdict.plan->loops.front().delayed || verdict.plan->producerWarps() != 1))
         continue;
       if (!verdict.plan) {
-        if (!isLast)
+        if (!isLast) {
+          because = (Twine("; not ") + nameOf(choice) + ": " + verdict.reason + strides).str();
           continue;
+        }
         emitRemark(RemarkKind::Missed, verdict.at, DEBUG_TYPE,
-                   "left to the stock schedule: " + verdict.reason);
+                   "left to the stock schedule: " + verdict.reason + strides);
         break;
       }
       std::string description = verdict.plan->describe();
@@ -164,7 +158,7 @@ private:
         return;
       }
       original.putBack(kernel);
-      because = (Twine("; not ") + nameOf(choice) + ": " + *problem).str();
+      because = (Twine("; not ") + nameOf(choice) + ": " + *problem + strides).str();
       if (isLast)
         emitRemark(RemarkKind::Missed, kernel, DEBUG_TYPE,
                    "left to the stock schedule: " + *problem);

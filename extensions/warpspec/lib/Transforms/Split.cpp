@@ -454,9 +454,15 @@ private:
 
   /// Demands the operands of an op that both groups, or one, do for its effect.
   bool start(Operation *op) {
-    if (isa<scf::ForOp, scf::IfOp, ttng::WarpGroupDotOp, ttng::WarpGroupDotWaitOp,
-            tt::DescriptorLoadOp, ttng::WaitBarrierOp, ttng::ArriveBarrierOp>(op) ||
-        op->hasTrait<OpTrait::IsTerminator>())
+    // What passes through a wait for products may be there for that alone.
+    if (isa<ttng::WarpGroupDotWaitOp>(op))
+      return llvm::all_of(op->getResults(), [&](Value result) {
+        auto known = rows.find(result);
+        return demand(op, result, known == rows.end() ? whole : known->second);
+      });
+    if (isa<scf::ForOp, scf::IfOp, ttng::WarpGroupDotOp, tt::DescriptorLoadOp, ttng::WaitBarrierOp,
+            ttng::ArriveBarrierOp>(op) ||
+        op->hasTrait<OpTrait::IsTerminator>() || isAssumption(op))
       return true;
     if (isa<tt::ReduceOp, tt::ScanOp>(op->getParentOp()))
       return true;
@@ -671,17 +677,12 @@ private:
   /// Both groups arrive where one has.
   void countArrivals(Block *first) {
     llvm::SmallDenseSet<Value> arrays;
-    first->walk([&](ttng::ArriveBarrierOp arrive) { arrays.insert(arrayOf(arrive.getAlloc())); });
+    first->walk(
+        [&](ttng::ArriveBarrierOp arrive) { arrays.insert(throughViews(arrive.getAlloc())); });
     kernel.walk([&](ttng::InitBarrierOp init) {
-      if (arrays.contains(arrayOf(init.getAlloc())))
+      if (arrays.contains(throughViews(init.getAlloc())))
         init.setCount(groups * init.getCount());
     });
-  }
-
-  static Value arrayOf(Value view) {
-    while (auto index = view.getDefiningOp<ttg::MemDescIndexOp>())
-      view = index.getSrc();
-    return view;
   }
 
   /// Removes what only the old task needed, and gives the kernel its number of warps.
@@ -1238,7 +1239,7 @@ private:
                                 lookup(outer.getInductionVar()), lookup(outer.getLowerBound()));
       isWanted = arith::AndIOp::create(builder, loc, isFirst, isWanted);
     }
-    Value full = lookup(arrayOf(cast<ttng::WaitBarrierOp>(*wait).getAlloc()));
+    Value full = lookup(throughViews(cast<ttng::WaitBarrierOp>(*wait).getAlloc()));
     Value later = viewOf(builder, loc, full, constant(loc, lead), /*isMutable=*/true);
     ttng::WaitBarrierOp::create(builder, loc, later, constant(loc, 0), isWanted);
   }

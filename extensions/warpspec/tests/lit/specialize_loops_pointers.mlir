@@ -10,7 +10,8 @@
 // CHECK-SAME: (%[[A:[a-z0-9]+]]: !tt.ptr<f16> {{.+}}, %[[M:[a-z0-9]+]]: i32, %[[N:[a-z0-9]+]]: i32 {
 // CHECK: %[[ROWS:.+]] = arith.maxsi %[[M]], %{{.+}} : i32
 // CHECK: %[[COLUMNS:.+]] = arith.maxsi %[[N]], %{{.+}} : i32
-// CHECK: %[[STRIDE:.+]] = arith.extsi %[[N]] : i32 to i64
+// CHECK: %[[GIVEN:.+]] = arith.extsi %[[N]] : i32 to i64
+// CHECK: %[[STRIDE:.+]] = arith.maxsi %[[GIVEN]], %{{.+}} : i64
 // CHECK: tt.make_tensor_descriptor %[[A]], [%[[ROWS]], %[[COLUMNS]]], [%[[STRIDE]], %{{.+}}] : <f16>, <64x64xf16, #shared>
 // CHECK: ttg.warp_specialize
 // CHECK: default

@@ -100,18 +100,20 @@ tt.func public @widened(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tenso
 
 // -----
 
-// A product reads the registers of its first operand until it has ended. So the next operand is
-// computed in others, and moved behind the wait.
+// A product reads the registers of its first operand until it has ended. So the loop carries them
+// to the wait for it, and the next operand is computed in others, and moved behind the wait.
 // CHECK-LABEL: @rectified
 // CHECK: default
-// CHECK: scf.for {{.+}} iter_args(%[[SUM:.+]] = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) ->
+// CHECK: %[[LOOP:.+]]:4 = scf.for {{.+}} iter_args(%[[SUM:[a-z0-9]+]] = %{{.+}}, %[[LAST:[a-z0-9]+]] = %{{.+}}, %{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) ->
 // CHECK: ttng.wait_barrier
 // CHECK: %[[LOADED:.+]] = ttg.local_load {{.+}} -> tensor<64x64xf16, #ttg.dot_op<
 // CHECK: %[[NEXT:.+]] = arith.maxnumf %[[LOADED]]
-// CHECK: %[[ENDED:.+]]:2 = ttng.warp_group_dot_wait %[[SUM]], %[[NEXT]] {pendings = 0 : i32, warpGroupLocal}
+// CHECK: %[[ENDED:.+]]:3 = ttng.warp_group_dot_wait %[[SUM]], %[[NEXT]], %[[LAST]] {pendings = 0 : i32, warpGroupLocal}
 // CHECK: ttng.arrive_barrier
 // CHECK: %[[A:.+]] = tt.elementwise_inline_asm "mov.b32 $0, $1;" {{.+}} %[[ENDED]]#1
-// CHECK: ttng.warp_group_dot %[[A]], %{{.+}}, %[[ENDED]]#0 {{.+}} isAsync = true
+// CHECK: %[[SUM:.+]] = ttng.warp_group_dot %[[A]], %{{.+}}, %[[ENDED]]#0 {{.+}} isAsync = true
+// CHECK: scf.yield %[[SUM]], %[[A]],
+// CHECK: ttng.warp_group_dot_wait %[[LOOP]]#0, %[[LOOP]]#1 {pendings = 0 : i32, warpGroupLocal}
 // CHECK: partition0
 // REMARK: applied: {{.+}} 1 product in flight until the next operand is in registers
 

@@ -69,16 +69,18 @@ tt.func public @stored_by_descriptor(%da: !tt.tensordesc<128x64xf16, #shared>, %
   %c64 = arith.constant 64 : i32
   %zero = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #mma>
   scf.for %tile = %first to %last step %c1 : i32 {
+    %row = arith.divsi %tile, %size : i32
+    %column = arith.remsi %tile, %size : i32
     %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<128x128xf32, #mma>) : i32 {
-      %a = tt.descriptor_load %da[%tile, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+      %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
       %sa = ttg.local_alloc %a : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
-      %b = tt.descriptor_load %db[%k, %tile] : !tt.tensordesc<64x128xf16, #shared> -> tensor<64x128xf16, #blocked>
+      %b = tt.descriptor_load %db[%k, %column] : !tt.tensordesc<64x128xf16, #shared> -> tensor<64x128xf16, #blocked>
       %sb = ttg.local_alloc %b : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
       %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x128xf16, #shared, #smem> -> tensor<128x128xf32, #mma>
       scf.yield %d : tensor<128x128xf32, #mma>
     }
     %o = arith.truncf %r : tensor<128x128xf32, #mma> to tensor<128x128xf16, #mma>
-    tt.descriptor_store %dc[%tile, %tile], %o : !tt.tensordesc<128x128xf16, #shared>, tensor<128x128xf16, #mma>
+    tt.descriptor_store %dc[%row, %column], %o : !tt.tensordesc<128x128xf16, #shared>, tensor<128x128xf16, #mma>
   } {tt.warp_specialize}
   tt.return
 }
@@ -134,7 +136,8 @@ tt.func public @stored_by_pointers(%da: !tt.tensordesc<128x64xf16, #shared>, %db
       %larger = arith.maxnumf %one, %other : f32
       tt.reduce.return %larger : f32
     }) : (tensor<128x128xf32, #mma>) -> tensor<128xf32, #column>
-    %xs = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #column>
+    %xt = tt.addptr %x, %tile : !tt.ptr<f32>, i32
+    %xs = tt.splat %xt : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #column>
     %xat = tt.addptr %xs, %range : tensor<128x!tt.ptr<f32>, #column>, tensor<128xi32, #column>
     tt.store %xat, %most : tensor<128x!tt.ptr<f32>, #column>
     %ps = tt.splat %p : !tt.ptr<f32> -> tensor<1x128x!tt.ptr<f32>, #mma>

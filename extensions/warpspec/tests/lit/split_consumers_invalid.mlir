@@ -6,6 +6,7 @@
 // OPTION: expected schedule=auto, single, cooperative or pingpong, got 'both'
 
 // ROWS: not cooperative: 'tt.reduce' needs the rows of both warp groups
+// TURNS: not pingpong: 'tt.store' may write where another tile is stored
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
@@ -105,7 +106,8 @@ tt.func public @in_place(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tens
       scf.yield %d : tensor<128x128xf32, #mma>
     }
     %rows = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #column>
-    %ps = tt.splat %p : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #column>
+    %pt = tt.addptr %p, %tile : !tt.ptr<f32>, i32
+    %ps = tt.splat %pt : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #column>
     %at = tt.addptr %ps, %rows : tensor<128x!tt.ptr<f32>, #column>, tensor<128xi32, #column>
     %before = tt.load %at : tensor<128x!tt.ptr<f32>, #column>
     %most = "tt.reduce"(%r) <{axis = 1 : i32}> ({
@@ -243,6 +245,41 @@ tt.func public @stepped(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tenso
     }
     %o = arith.truncf %r : tensor<128x128xf32, #mma> to tensor<128x128xf16, #mma>
     tt.descriptor_store %dc[%tile, %tile], %o : !tt.tensordesc<128x128xf16, #shared>, tensor<128x128xf16, #mma>
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
+// The row of a tile is not enough where its column decides on what is stored.
+// TURNS: not pingpong: 'tt.descriptor_store' may write where another tile is stored
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#row = #ttg.slice<{dim = 0, parent = #mma}>
+#column = #ttg.slice<{dim = 1, parent = #mma}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @columns_in_one_place(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensordesc<64x128xf16, #shared>, %dc: !tt.tensordesc<128x128xf16, #shared>, %p: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %x: !tt.ptr<f32>, %first: i32, %last: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #mma>
+  scf.for %tile = %first to %last step %c1 : i32 {
+    %row = arith.divsi %tile, %size : i32
+    %column = arith.remsi %tile, %size : i32
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<128x128xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %column] : !tt.tensordesc<64x128xf16, #shared> -> tensor<64x128xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x128xf16, #shared, #smem> -> tensor<128x128xf32, #mma>
+      scf.yield %d : tensor<128x128xf32, #mma>
+    }
+    %o = arith.truncf %r : tensor<128x128xf32, #mma> to tensor<128x128xf16, #mma>
+    tt.descriptor_store %dc[%row, %c0], %o : !tt.tensordesc<128x128xf16, #shared>, tensor<128x128xf16, #mma>
   } {tt.warp_specialize}
   tt.return
 }

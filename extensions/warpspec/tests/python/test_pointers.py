@@ -144,3 +144,44 @@ def test_loads_that_a_producer_cannot_start_are_left_alone(form, strides, how, r
     assert [remark.kind for remark in found] == ["missed"]
     assert reason in found[0].message
     assert found[0].file == __file__
+
+
+@triton.jit
+def upside_down(
+    a, b, c, last, row, tiles, K, ASSUMED: tl.constexpr, BLOCK: tl.constexpr
+):  # fmt: skip
+    """C = A @ B in tiles of rows. Those of A are `row` elements apart, from `last` on."""
+    if ASSUMED:
+        tl.assume((row > 0) & (K >= 0))
+    rm, rk = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), warp_specialize=True):
+        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for k in range(0, K, BLOCK):
+            x = tl.load(a + last + (tile * BLOCK + rm)[:, None] * row + (k + rk)[None, :])
+            y = tl.load(b + (k + rk)[:, None] * BLOCK + rm[None, :])
+            acc = tl.dot(x, y, acc)
+        tl.store(c + (tile * BLOCK + rm)[:, None] * BLOCK + rm[None, :], acc)
+
+
+@pytest.mark.parametrize(("assumed", "described"), [(False, 1), (True, 2)])
+def test_strides_are_not_negative_by_what_the_kernel_says(assumed, described):
+    signature = parse_signature("a=*fp16:16, b=*fp16:16, c=*fp32:16, last=i32:16, row=i32:16, tiles=i32, K=i32:16")
+    with tritonext.use("warpspec"), remarks.collect() as found:
+        constants = {"ASSUMED": assumed, "BLOCK": TILE}
+        kernel = Specialization(upside_down, signature, constants, {"num_warps": 4}).compile("cuda:90")
+    found = [remark for remark in found if remark.pass_name == "warpspec-specialize-loops"]
+    assert [remark.kind for remark in found] == ["applied"]
+    assert ("tl.assume(stride >= 0) says that it is not" in found[0].message) == (not assumed)
+    ttgir = kernel.asm["ttgir"]
+    assert ttgir.count("ttng.tensormap_create") == ttgir.count("ttng.async_tma_copy_global_to_local") == described
+    tiles, depth = 3, 2 * TILE
+    random = np.random.default_rng()
+    a = random.standard_normal((tiles * TILE, depth)).astype(np.float16)
+    b = random.standard_normal((depth, TILE)).astype(np.float16)
+    for row in [depth] if assumed else [depth, -depth]:
+        c = np.full((tiles * TILE, TILE), np.nan, np.float32)
+        last = a.size - depth if row < 0 else 0
+        values = {"a": a, "b": b, "c": c, "last": last, "row": row, "tiles": tiles, "K": depth}
+        simulator.simulate(kernel, (1, 1, 1), values)
+        wanted = a[:: 1 if row > 0 else -1].astype(np.float64) @ b.astype(np.float64)
+        np.testing.assert_allclose(c, wanted, atol=2e-3, rtol=1e-3)

@@ -14,8 +14,9 @@
 namespace tritonext::warpspec {
 
 /// Lets the operands of products in `loop` be loaded through descriptors that the kernel makes,
-/// where they are provably blocks of a matrix. Returns whether there is such a load.
-bool describeLoads(mlir::scf::ForOp loop);
+/// where they are provably blocks of a matrix. `trustsStrides` takes strides not to be negative.
+/// Returns whether a load has none because that is not known of its stride.
+bool describeLoads(mlir::scf::ForOp loop, bool trustsStrides);
 
 } // namespace tritonext::warpspec
 

@@ -157,8 +157,27 @@ struct Verdict {
   mlir::Operation *at = nullptr;
 };
 
+/// The annotation of a loop that is asked to be specialized.
+inline constexpr llvm::StringLiteral annotation = "tt.warp_specialize";
+
+/// Returns the annotated loops of a kernel, outer ones before those in them.
+llvm::SmallVector<mlir::scf::ForOp> findAnnotated(mlir::triton::FuncOp kernel);
+
 /// Returns the innermost loops with products inside of `root`, which may be one.
 llvm::SmallVector<mlir::scf::ForOp> findProductLoops(mlir::Operation *root);
+
+/// Returns a store in a loop over tiles that may write another tile to a place where one is, or
+/// null.
+mlir::Operation *findSharedPlace(mlir::scf::ForOp tiles);
+
+/// Returns the buffer behind views of it.
+mlir::Value throughViews(mlir::Value value);
+
+/// Whether a value is a constant of which all elements are zero, and positive.
+bool isZero(mlir::Value value);
+
+/// Whether an op is `tl.assume`, which does nothing.
+bool isAssumption(mlir::Operation *op);
 
 /// Returns an op of the kernel that may write what is read through `addresses`, or one of those if
 /// that is not known. Triton takes two pointer arguments of a kernel to address different memory;
