@@ -174,11 +174,11 @@ def test_an_option_of_triton_is_refused(name):
         launch.add_option(name, halves, int)
 
 
-def test_another_launcher_is_refused(monkeypatch):
-    other = type("JITFunction", (), {"run": lambda self: 0})
-    monkeypatch.setattr(launching, "jit", types.SimpleNamespace(JITFunction=other))
-    with pytest.raises(InternalError, match=r"launch options need[\s\S]*grid, warmup"):
-        launch.add_option("halves", halves, int)
+def test_another_launcher_is_refused():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jit.JITFunction, "run", lambda self: 0)
+        with pytest.raises(InternalError, match=r"launch options need[\s\S]*grid, warmup"):
+            launch.add_option("halves", halves, int)
 
 
 def test_scratch_comes_from_torch_where_no_allocator_is_set(monkeypatch):

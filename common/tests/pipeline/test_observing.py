@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 
 import pytest
@@ -83,6 +84,49 @@ def test_observers_nest_and_leave_in_any_order():
         second.remove()
         plain[(1,)](fake_driver.Array("fp32"))
     assert order == ["second", "first", "second"]
+
+
+@pytest.mark.parametrize("said", [True, False], ids=["said", "unsaid"])
+def test_other_tools_come_and_go_in_any_order(said):
+    """Each launch is seen once, wherever another tool's function is."""
+    stock, order = jit.JITFunction.run, []
+
+    def tool(inner):
+        def run(self, *args, **kwargs):
+            order.append("tool")
+            return inner(self, *args, **kwargs)
+
+        return functools.wraps(inner)(run) if said else run
+
+    def observe(launched):
+        order.append("seen")
+        return launched.proceed()
+
+    def launched():
+        order.clear()
+        plain[(1,)](fake_driver.Array("fp32"))
+        return sorted(order)
+
+    with pytest.MonkeyPatch.context() as patch, fake_driver.active():
+        patch.setattr(jit.JITFunction, "run", tool(stock))
+        below = launch.observe(observe)
+        assert launched() == ["seen", "tool"]
+        ours = jit.JITFunction.run
+        jit.JITFunction.run = tool(ours)
+        below.remove()
+        assert launched() == ["tool", "tool"]
+        again = launch.observe(observe)
+        assert launched() == ["seen", "tool", "tool"]
+        # The tool puts back what it found, ours of the first time, and then what was there before all of us.
+        jit.JITFunction.run = ours
+        assert launched() == ["seen", "tool"]
+        again.remove()
+        jit.JITFunction.run = stock
+        assert launched() == []
+        once_more = launch.observe(observe)
+        assert launched() == ["seen"]
+        once_more.remove()
+        assert jit.JITFunction.run is stock
 
 
 def test_another_kernel_may_be_launched_instead():

@@ -20,12 +20,13 @@ from triton.runtime import _allocation, autotuner, driver, jit
 
 from tritonext.errors import InternalError, PipelineError
 
+from .wrapping import Below, Wrapped
+
 __all__ = ["Handle", "add_option", "applied", "provide_scratch"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
 _options: dict[str, Handle] = {}
-_originals: dict[type, Callable] = {}
 
 
 class Handle:
@@ -50,7 +51,8 @@ class Handle:
                 return
             _options = {name: handle for name, handle in _options.items() if handle is not self}
             if not _options:
-                _restore()
+                for place in _PLACES:
+                    place.take()
 
 
 def add_option(name: str, apply: Callable[..., Any], freeze: Callable[[Any], Any]) -> Handle:
@@ -62,10 +64,8 @@ def add_option(name: str, apply: Callable[..., Any], freeze: Callable[[Any], Any
         _check(name)
         handle = Handle(name, apply, freeze)
         _options = {**_options, name: handle}
-        for owner, attribute, wrapper in _places():
-            if owner not in _originals:
-                _originals[owner] = getattr(owner, attribute)
-                setattr(owner, attribute, wrapper(_originals[owner]))
+        for place in _PLACES:
+            place.put()
     return handle
 
 
@@ -107,45 +107,26 @@ def provide_scratch() -> None:
         _allocation.NullAllocator.__call__ = allocate
 
 
-def _places() -> tuple[tuple[type, str, Callable[[Callable], Callable]], ...]:
-    return (jit.JITFunction, "run", _run), (autotuner.Config, "__init__", _config_init)
-
-
 def _check(name: str) -> None:
-    run, config = (
-        inspect.signature(_originals.get(owner, getattr(owner, attribute))).parameters
-        for owner, attribute, _ in _places()
-    )
-    keywords = {parameter.name for parameter in run.values() if parameter.kind is parameter.KEYWORD_ONLY}
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in run.values())
-    if not ({"grid", "warmup"} <= keywords and takes_any and list(config)[1:2] == ["kwargs"]):
+    run, config = _PLACES
+    if not (run.accepts("grid", "warmup", "kwargs") and config.accepts("kwargs")):
         raise InternalError(
             "the launcher of the installed triton lacks what launch options need",
             where="JITFunction.run, Config.__init__",
             expected="run(…, *, grid, warmup, **kwargs) and Config(kwargs, …)",
             hint="use the triton release this tritonext was made for",
         )
-    if name in config or name in run:
+    if any(name in inspect.signature(place.there).parameters for place in _PLACES):
         raise PipelineError(
             "the installed triton has the launch option itself", found=name, hint="use it without the extension's"
         )
 
 
-def _restore() -> None:
-    for owner, attribute, _ in _places():
-        original = _originals.get(owner)
-        # Somebody else's function on top of ours still calls it, and ours passes everything on.
-        if original is not None and getattr(getattr(owner, attribute), "__wrapped__", None) is original:
-            setattr(owner, attribute, original)
-            del _originals[owner]
-
-
-def _run(original: Callable) -> Callable:
-    @functools.wraps(original)
+def _run(original: Callable, below: Below) -> Callable:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         # An argument of the kernel keeps its name.
         given = [option for name, option in _options.items() if name in kwargs and name not in self.arg_names]
-        if not given:
+        if not given or below.yes:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         with contextlib.ExitStack() as scopes:
             for option in given:
@@ -158,15 +139,17 @@ def _run(original: Callable) -> Callable:
     return run
 
 
-def _config_init(original: Callable) -> Callable:
-    @functools.wraps(original)
+def _config_init(original: Callable, below: Below) -> Callable:
     def __init__(self: Any, kwargs: dict, *args: Any, **options: Any) -> None:
         # Kept among the values for the kernel, an option is part of the configuration's text, hash and stored results.
         added = {}
-        for name, option in _options.items():
+        for name, option in () if below.yes else _options.items():
             value = options.pop(name, kwargs.get(name))
             if value is not None:
                 added[name] = option.freeze(value)
         original(self, {**kwargs, **added} if added else kwargs, *args, **options)
 
     return __init__
+
+
+_PLACES = Wrapped(jit.JITFunction, "run", _run), Wrapped(autotuner.Config, "__init__", _config_init)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -20,12 +19,13 @@ from triton.runtime.driver import driver
 
 from tritonext.errors import InternalError, PipelineError
 
+from .wrapping import Below, Wrapped
+
 __all__ = ["Handle", "Launch", "listen", "observe", "provide_profile_memory"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
 _observers: tuple[Handle, ...] = ()
-_originals: dict[type, Callable] = {}
 # Of each thread: how deep it is in tuning, and what it launches.
 _thread = threading.local()
 
@@ -88,10 +88,8 @@ def observe(observer: Callable[[Launch], Any]) -> Handle:
         _check()
         handle = Handle(observer, _forget)
         _observers = (*_observers, handle)
-        for owner, attribute, wrapper in _places():
-            if owner not in _originals:
-                _originals[owner] = getattr(owner, attribute)
-                setattr(owner, attribute, wrapper(_originals[owner]))
+        for place in _PLACES:
+            place.put()
     return handle
 
 
@@ -155,36 +153,25 @@ def _forget(handle: Handle) -> None:
         _observers = tuple(other for other in _observers if other is not handle)
         if _observers:
             return
-        for owner, attribute, _ in _places():
-            original = _originals.get(owner)
-            # Somebody else's function on top of ours still calls it, and ours passes everything on.
-            if original is not None and getattr(getattr(owner, attribute), "__wrapped__", None) is original:
-                setattr(owner, attribute, original)
-                del _originals[owner]
-
-
-def _places() -> tuple[tuple[type, str, Callable[[Callable], Callable]], ...]:
-    return (jit.JITFunction, "run", _run), (autotuner.Autotuner, "_bench", _bench)
+        for place in _PLACES:
+            place.take()
 
 
 def _check() -> None:
-    for owner, attribute, _ in _places():
-        function = _originals.get(owner, getattr(owner, attribute, None))
-        wanted = {"grid", "warmup"} if attribute == "run" else {"config"}
-        if function is None or not wanted <= set(inspect.signature(function).parameters):
+    for place, wanted in zip(_PLACES, (("grid", "warmup"), ("config",))):
+        if not place.accepts(*wanted):
             raise InternalError(
                 "the launcher of the installed triton lacks what watching launches needs",
-                where=f"{owner.__name__}.{attribute}",
-                expected=f"a function with the arguments {', '.join(sorted(wanted))}",
+                where=f"{place.owner.__name__}.{place.attribute}",
+                expected=f"a function with the arguments {', '.join(wanted)}",
                 hint="use the triton release this tritonext was made for",
             )
 
 
-def _run(original: Callable) -> Callable:
-    @functools.wraps(original)
+def _run(original: Callable, below: Below) -> Callable:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         observers = _observers
-        if not observers:
+        if not observers or below.yes:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
         def launch_as(kernel: Any) -> Any:
@@ -207,9 +194,10 @@ def _run(original: Callable) -> Callable:
     return run
 
 
-def _bench(original: Callable) -> Callable:
-    @functools.wraps(original)
+def _bench(original: Callable, below: Below) -> Callable:
     def bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if below.yes:
+            return original(self, *args, **kwargs)
         _thread.tuning = getattr(_thread, "tuning", 0) + 1
         try:
             return original(self, *args, **kwargs)
@@ -217,3 +205,6 @@ def _bench(original: Callable) -> Callable:
             _thread.tuning -= 1
 
     return bench
+
+
+_PLACES = Wrapped(jit.JITFunction, "run", _run), Wrapped(autotuner.Autotuner, "_bench", _bench)
