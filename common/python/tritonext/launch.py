@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._triton import observing
     from ._triton.launching import Handle
 
-__all__ = ["add_option", "listen", "observe", "provide_profile_memory", "provide_scratch"]
+__all__ = ["add_option", "listen", "listen_to_tuning", "observe", "provide_profile_memory", "provide_scratch"]
 
 
 def add_option(
@@ -73,6 +73,19 @@ def listen(listener: Callable[..., None]) -> observing.Handle:
     from ._triton import observing
 
     return observing.listen(listener)
+
+
+def listen_to_tuning(listener: Callable[..., None]) -> observing.Handle:
+    """Call ``listener`` after each choice of an autotuner, besides whoever listens, until the handle's ``remove()``.
+
+    Args:
+        listener: Called as Triton's ``knobs.autotuning.listener``: with ``fn``, ``key``, ``best_config``,
+            ``configs_timings`` (three quantiles in ms for each configuration), ``duration`` (seconds, None when nothing
+            was measured) and ``cache_hit``.
+    """
+    from ._triton import observing
+
+    return observing.listen_to_tuning(listener)
 
 
 def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], Any]) -> observing.Handle:

@@ -176,6 +176,18 @@ def test_compilations_are_heard_of_by_all_who_listen(monkeypatch):
     assert heard == [("first", "plain"), ("second", False)]
 
 
+def test_choices_of_autotuners_are_heard_of():
+    heard = []
+    handle = launch.listen_to_tuning(lambda **found: heard.append((found["fn"], found["best_config"].kwargs)))
+    tuned = autotuner.autotune([triton.Config({"SIZE": size}) for size in (1, 2)], key=[])(plain)
+    with fake_driver.active():
+        for _ in range(2):
+            tuned[(1,)](fake_driver.Array("fp32"))
+    handle.remove()
+    assert knobs.autotuning.listener is None
+    assert heard == [(plain, tuned.best_config.kwargs)]
+
+
 def test_another_launcher_is_refused():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit.JITFunction, "run", lambda self, *args: None)

@@ -21,7 +21,7 @@ from tritonext.errors import InternalError, PipelineError
 
 from .wrapping import Below, Wrapped
 
-__all__ = ["Handle", "Launch", "listen", "observe", "provide_profile_memory"]
+__all__ = ["Handle", "Launch", "listen", "listen_to_tuning", "observe", "provide_profile_memory"]
 
 _lock = threading.RLock()
 # Replaced, never changed: a launch in another thread reads it without the lock.
@@ -129,20 +129,29 @@ def provide_profile_memory(allocate: Callable[[Any, tuple[int, ...], int, int], 
 
 def listen(listener: Callable[..., None]) -> Handle:
     """Hear of compilations; see :func:`tritonext.launch.listen`."""
+    return _listen(knobs.compilation, listener)
+
+
+def listen_to_tuning(listener: Callable[..., None]) -> Handle:
+    """Hear of choices of autotuners; see :func:`tritonext.launch.listen_to_tuning`."""
+    return _listen(knobs.autotuning, listener)
+
+
+def _listen(group: Any, listener: Callable[..., None]) -> Handle:
     with _lock:
-        before = knobs.compilation.listener
+        before = group.listener
 
         def both(**found: Any) -> None:
             if before is not None:
                 before(**found)
             listener(**found)
 
-        knobs.compilation.listener = both
+        group.listener = both
 
     def withdraw(handle: Handle) -> None:
         # Somebody who came after us keeps theirs, and calls ours on.
-        if knobs.compilation.listener is both:
-            knobs.compilation.listener = before
+        if group.listener is both:
+            group.listener = before
 
     return Handle(listener, withdraw)
 

@@ -47,7 +47,7 @@ class Wrapped:
         return getattr(self.owner, self.attribute, None)
 
     def accepts(self, *keywords: str) -> bool:
-        """Whether the function that was there first takes these arguments, as far as others' wrappers let it be seen."""
+        """Whether the function that was there first takes these arguments, as far as others' wrappers show it."""
         if self.there is None:
             return False
         parameters = inspect.signature(self.there).parameters
