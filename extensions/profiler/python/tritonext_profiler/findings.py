@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from .analysis import Analysis
-from .model import Profile
+from .model import HostEvent, Profile
 
 __all__ = ["Finding", "findings", "measurement"]
 
@@ -52,7 +52,7 @@ def findings(analysis: Analysis) -> tuple[Finding, ...]:
 
 
 def measurement(profile: Profile) -> tuple[Finding, ...]:
-    """Return what to know about the measurement as a whole: losses and notices."""
+    """Return what to know about the measurement as a whole: losses, notices, and what autotuners chose."""
     result = []
     if profile.loss:
         loss = profile.loss
@@ -61,7 +61,19 @@ def measurement(profile: Profile) -> tuple[Finding, ...]:
         advice = f"profile with {' and '.join(wishes)}"
         result.append(Finding("loss", str(loss), ", ".join(loss.kernels), advice, severe=True))
     result += [Finding("notice", notice, "", severe=True) for notice in profile.notices]
+    result += [_choice(event) for event in profile.events if event.kind == "tune" and event.detail]
     return tuple(result)
+
+
+def _choice(event: HostEvent) -> Finding:
+    (best, time), *others = event.detail.items()
+    when = f"in {(event.end - event.start) / 1e9:.2f} s" if event.end > event.start else "from what is stored"
+    message = f"{event.name} was tuned {when}: {best} took {time * 1000:,.1f} µs"
+    evidence = "; ".join(f"{config}: {slower / time - 1:+.0%}" for config, slower in others[:4])
+    more = f"; and {len(others) - 4} more" if len(others) > 4 else ""
+    return Finding(
+        "tuning", message, evidence + more, "its launches while it measured are plain, and not in the profile"
+    )
 
 
 def _percent(share: float) -> str:

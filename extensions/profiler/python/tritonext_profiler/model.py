@@ -218,10 +218,10 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class HostEvent:
-    """Something that happened on the host: a launch or a compilation.
+    """Something that happened on the host: a launch, a compilation, or the choice of an autotuner.
 
     Attributes:
-        kind: ``launch`` or ``compile``.
+        kind: ``launch``, ``compile`` or ``tune``.
         name: Of the kernel.
         start: ns of ``time.perf_counter_ns``.
         end: The same, when it was over.
@@ -229,7 +229,7 @@ class HostEvent:
         device: Device that was current.
         stream: Handle of the stream; 0 for the default one.
         label: ``capture`` or empty.
-        detail: More, such as whether a compilation was found in the cache.
+        detail: Of a compilation, what Triton says of it; of a choice, the median ms of each configuration, best first.
     """
 
     kind: str

@@ -32,6 +32,12 @@ _TURNS = 4
 _SHARES = (8, 256)
 # Blocks of a launch that record more than begin and end without a wish; a launch has seldom more to tell.
 _BLOCKS = 512
+# What of the host's memory is for records; the rest is for begin and end of launches whose records found no room.
+_RECORDS_SHARE = 7 / 8
+
+_TIMES = np.dtype(
+    [("ring", np.int64), ("launch", np.int64), ("start", np.int64), ("end", np.int64), ("segments", np.int64)]
+)
 
 
 class Memory(Protocol):
@@ -68,6 +74,11 @@ def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int, mos
         return 0xFFFFFFFF, 0
     first = most // 2
     return first, _power(-(-blocks // (most - first)))
+
+
+def _key(ring: int | np.ndarray, launch: np.ndarray) -> np.ndarray:
+    """Return one number for each launch of a ring."""
+    return np.left_shift(ring, 40, dtype=np.int64) | launch
 
 
 def _power(least: int) -> int:
@@ -137,7 +148,7 @@ class Rings:
     Args:
         memory: The GPU.
         size: Bytes that a ring may have.
-        keep: Bytes of segments that are kept on the host; of launches beyond that only begin and end are.
+        keep: Bytes that are kept on the host: of segments, then of begin and end of launches.
         sample: See :func:`sampling`.
     """
 
@@ -146,7 +157,8 @@ class Rings:
         self.chunks: list[Chunk] = []
         self.full = False
         self._size = size
-        self._keep = keep
+        self._keep = int(keep * _RECORDS_SHARE)
+        self._keep_times = (keep - self._keep) // _TIMES.itemsize
         self._sample = sample
         self._rings: dict[tuple, Ring] = {}
         self._used = 0
@@ -155,8 +167,10 @@ class Rings:
         # Launches that found no room, by kernel, and the segments that they would have had.
         self.skipped: dict[int, list[int]] = {}
         self._lock = threading.Lock()
-        # Begin, end and blocks of launches of which nothing else is kept.
-        self._times: dict[tuple[int, int], list[int]] = {}
+        # Of launches of which nothing else is kept; one that was read in parts has a row of each.
+        self._times: list[np.ndarray] = []
+        # Launches of which not even that is, or as many parts of them.
+        self.untold = 0
 
     @property
     def rings(self) -> list[Ring]:
@@ -323,28 +337,47 @@ class Rings:
         # From here on, so that no launch is kept in part.
         self.full = True
         launch = (head["sequence"].astype(np.int64) - 1) // ring.per_launch
-        numbers, place = np.unique(launch, return_inverse=True)
-        start, end = np.full(len(numbers), np.iinfo(np.int64).max), np.zeros(len(numbers), np.int64)
-        np.minimum.at(start, place, head["time_start"].astype(np.int64))
-        np.maximum.at(end, place, head["time_end"].astype(np.int64))
-        counts = np.bincount(place)
-        for row, number in enumerate(numbers.tolist()):
-            times = self._times.setdefault((ring.number, number), [int(start[row]), int(end[row]), 0])
-            times[:] = min(times[0], int(start[row])), max(times[1], int(end[row])), times[2] + int(counts[row])
+        numbers, place, counts = np.unique(launch, return_inverse=True, return_counts=True)
+        rows = np.zeros(len(numbers), _TIMES)
+        rows["ring"], rows["launch"], rows["segments"] = ring.number, numbers, counts
+        rows["start"] = np.iinfo(np.int64).max
+        np.minimum.at(rows["start"], place, head["time_start"].astype(np.int64))
+        np.maximum.at(rows["end"], place, head["time_end"].astype(np.int64))
+        told = min(len(rows), self._keep_times)
+        self._keep_times -= told
+        self.untold += len(rows) - told
+        if told:
+            self._times.append(rows[:told])
 
     def times(self) -> np.ndarray:
         """Return rows of ``model.LAUNCHES`` for the launches of which nothing but begin and end is kept."""
         by_number = {ring.number: ring for ring in self.rings}
-        kept = {(chunk.slot, int(number)) for chunk in self.chunks for number in np.unique(self._launches(chunk))}
-        rows = [(key, times) for key, times in self._times.items() if key not in kept]
-        result = np.zeros(len(rows), LAUNCHES)
-        for row, ((number, _), (start, end, segments)) in zip(result, rows):
-            ring = by_number[number]
+        kept = [np.zeros(0, np.int64), *(_key(chunk.slot, np.unique(self._launches(chunk))) for chunk in self.chunks)]
+        parts = np.concatenate([np.zeros(0, _TIMES), *self._times])
+        keys = _key(parts["ring"], parts["launch"])
+        rest = np.isin(keys, np.concatenate(kept), invert=True)
+        parts, keys = parts[rest], keys[rest]
+        order = np.argsort(keys, kind="stable")
+        parts = parts[order]
+        firsts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        whole = parts[firsts]
+        if len(parts):
+            whole["start"] = np.minimum.reduceat(parts["start"], firsts)
+            whole["end"] = np.maximum.reduceat(parts["end"], firsts)
+            whole["segments"] = np.add.reduceat(parts["segments"], firsts)
+        result = np.zeros(len(whole), LAUNCHES)
+        for number in np.unique(whole["ring"]):
+            ring = by_number[int(number)]
+            rows = np.flatnonzero(whole["ring"] == number)
+            mine = result[rows]
             tick = 1e9 / int(ring.table["timer_hz"])
-            row["kernel"], row["device"], row["stream"] = ring.kernel, self.memory.index, ring.stream
-            row["replay"], row["grid"] = ring.captured, math.prod(ring.grid)
-            row["start"], row["end"] = round(start * tick), round(end * tick)
-            row["ctas"] = segments // int(ring.table["segments"])
+            mine["kernel"], mine["device"], mine["stream"] = ring.kernel, self.memory.index, ring.stream
+            mine["replay"], mine["grid"] = ring.captured, math.prod(ring.grid)
+            for name in ("start", "end"):
+                # Nanoseconds since 1970 are more than a float holds.
+                mine[name] = whole[name][rows] if tick == 1 else np.rint(whole[name][rows] * tick)
+            mine["ctas"] = whole["segments"][rows] // int(ring.table["segments"])
+            result[rows] = mine
         return result
 
     @staticmethod

@@ -43,11 +43,12 @@ __all__ = ["BUFFER", "ProfileWarning", "profile"]
 # Bytes that wait in a ring until they are read.
 BUFFER = 32 << 20
 
-# Bytes of records that are kept on the host; of launches beyond that only the times are.
+# Bytes that are kept on the host: of records, and then of begin and end of launches.
 MEMORY = 512 << 20
 
-# Host events that are kept.
+# Host events that are kept, and what of the memory for records one stands for.
 _EVENTS = 100_000
+_EVENT_BYTES = 512
 
 _lock = threading.RLock()
 _active: profile | None = None
@@ -73,7 +74,8 @@ class profile:
         sample: Record one of so many CTAs, 1 for all of them. As many as fit when None: those that run first, and
             others evenly from the rest.
         buffer: Bytes of GPU memory in which the records of a kernel on a stream wait until they are read.
-        memory: Bytes of records that are kept; of further launches only begin and end are.
+        memory: Bytes that are kept on the host. When seven eighths are used, only begin and end of further launches are
+            kept, and when all of it is, they are counted.
         interval: Seconds between two looks at the buffers.
 
     Attributes:
@@ -113,6 +115,7 @@ class profile:
         # Also checks `records`.
         self._pipeline = pipeline(mode=mode, records=records)
         self._limits = buffer, memory, sample
+        self._most_events = min(_EVENTS, memory // _EVENT_BYTES)
         self._interval = interval
         # By id of the kernel, which is held so that the id stays its own.
         self._copies: dict[int, tuple[Any, Any]] = {}
@@ -182,6 +185,7 @@ class profile:
         self._undo.append(launches.provide_profile_memory(self._provide).remove)
         self._undo.append(launches.observe(self._observe).remove)
         self._undo.append(launches.listen(self._heard).remove)
+        self._undo.append(launches.listen_to_tuning(self._tuned).remove)
         self._thread = threading.Thread(target=self._drain, name="tritonext-profiler", daemon=True)
         self._thread.start()
 
@@ -231,6 +235,8 @@ class profile:
             if len(times):
                 made = add_launches(made, times)
                 self._notices.append(f"of {len(times):,} launches only begin and end are kept; memory= keeps more")
+            if rings.untold:
+                self._notices.append(f"{rings.untold:,} further launches are only counted; memory= keeps more")
         devices = [rings.memory.describe() for rings in groups]
         self.data = made.profile(kernels, devices)
         named = [
@@ -332,7 +338,7 @@ class profile:
         else:
             if compiled is not None:
                 self._launched(compiled, launch, rings, capturing)
-                if len(self._launches) < _EVENTS:
+                if len(self._launches) < self._most_events:
                     end, thread = time.perf_counter_ns(), threading.get_ident()
                     self._launches.append((name, begin, end, thread, device, stream, capturing))
                 else:
@@ -422,13 +428,25 @@ class profile:
             return self._rings[device]
 
     def _heard(self, **found: Any) -> None:
-        if len(self._events) >= _EVENTS:
+        if len(self._events) >= self._most_events:
             return
         times, end = found["times"], time.perf_counter_ns()
         detail = {"cache hit": bool(found["cache_hit"]), "lowering µs": int(times.total_lowering)}
         name = str(found["metadata"].get("name", "?"))
         begin = end - int(times.total) * 1000
         self._events.append(HostEvent("compile", name, begin, end, threading.get_ident(), detail=detail))
+
+    def _tuned(self, **found: Any) -> None:
+        name = found["fn"].__name__
+        if len(self._events) >= self._most_events or not self._pattern.search(name):
+            return
+        end = time.perf_counter_ns()
+        begin = end - round((found["duration"] or 0) * 1e9)
+        medians = {str(config): float(np.ravel(times)[0]) for config, times in found["configs_timings"].items()}
+        # One that does not compile took for ever.
+        finite = sorted((median, config) for config, median in medians.items() if np.isfinite(median))
+        detail = {config: median for median, config in finite}
+        self._events.append(HostEvent("tune", name, begin, end, threading.get_ident(), detail=detail))
 
     # --- the thread that empties the rings ---------------------------------------------------------------------------
 

@@ -109,7 +109,6 @@ def run(tool: str, script: str, arguments: Sequence[str] = (), timeout: float | 
         raise UserError("the sanitizer is unknown", expected=", ".join(TOOLS), found=repr(tool))
     if not pathlib.Path(script).is_file():
         raise UserError("there is no such script", where=script)
-    # The variable reaches processes that the script starts.
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "TRITON_INSTRUMENTATION_MODE": tool}
     command = [sys.executable, "-m", f"{__package__}.sanitized", tool, script, *arguments]
     try:

@@ -1,6 +1,6 @@
-"""Runs a script in this process with a sanitizer on: ``python -m tritonext_profiler.sanitized TOOL SCRIPT …``.
+"""Runs a script under a sanitizer, in a process that :func:`.sanitize.run` starts for it.
 
-:func:`.sanitize.run` starts it, so that what a failed check leaves of the GPU's context ends with a process.
+The variable ``TRITON_INSTRUMENTATION_MODE`` says which, and reaches the processes that the script starts.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import pathlib
 import runpy
 import sys
 from collections.abc import Sequence
-
-import triton
 
 from tritonext import launch
 
@@ -30,11 +28,10 @@ def main(arguments: Sequence[str]) -> int:
     # Sanitizers add scratch memory to kernels whose scripts set no allocator.
     launch.provide_scratch()
     if tool == "gsan":
-        # It sees only memory from an allocator of its own, which Triton's runner puts in place.
+        # This one sees only memory from an allocator of its own, which Triton's runner puts in place.
         from triton.tools import gsan
 
         return gsan.main([script, *rest])
-    triton.knobs.compilation.instrumentation_mode = tool
     sys.argv = [script, *rest]
     sys.path[0] = str(pathlib.Path(script).resolve().parent)
     runpy.run_path(script, run_name="__main__")

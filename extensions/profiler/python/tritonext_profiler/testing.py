@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "emulate",
     "gemm_kernel",
     "gemm_plan",
+    "read_trace",
     "record",
     "specialized_kernel",
     "specialized_team",
@@ -325,3 +327,59 @@ def emulate(memory: FakeMemory, pointer: int, entry: dict[str, Any], recording: 
         records = np.zeros(kept.stop - kept.start, RECORD)
         records["clock"], records["region"] = recording.clocks[kept], recording.regions[kept]
         place[SEGMENT.itemsize : SEGMENT.itemsize + records.nbytes] = records.view(np.uint8)
+
+
+def read_trace(path: pathlib.Path) -> tuple[list[tuple], dict[int, list]]:
+    """Read a Perfetto trace with the messages of the package ``perfetto`` alone.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Slices as path of the track, name, start and end in ns, and iteration or None; and by arrow the slices where it
+        begins and ends, as track, name, start and iteration.
+    """
+    # An extra that only traces need.
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
+
+    trace = protos.Trace.FromString(path.read_bytes())
+    names, parents, tracks, clocks, words, open_slices = {}, {}, {}, {}, {}, {}
+    slices, arrows = [], {}
+    for packet in trace.packet:
+        sequence = packet.trusted_packet_sequence_id
+        if packet.HasField("track_descriptor"):
+            names[packet.track_descriptor.uuid] = packet.track_descriptor.name
+            parents[packet.track_descriptor.uuid] = packet.track_descriptor.parent_uuid
+        if packet.HasField("trace_packet_defaults"):
+            tracks[sequence] = packet.trace_packet_defaults.track_event_defaults.track_uuid
+        if packet.HasField("clock_snapshot"):
+            clocks[sequence] = packet.clock_snapshot.clocks[1].timestamp
+        for name in packet.interned_data.event_names:
+            words[sequence, name.iid] = name.name
+        if not packet.HasField("track_event"):
+            continue
+        if sequence in clocks:
+            clocks[sequence] += packet.timestamp
+            now = clocks[sequence]
+        else:
+            now = packet.timestamp
+        event = packet.track_event
+        track = event.track_uuid or tracks[sequence]
+        if event.type == event.TYPE_SLICE_BEGIN:
+            name = event.name or words[sequence, event.name_iid]
+            number = event.debug_annotations[0].uint_value if event.name_iid and event.debug_annotations else None
+            open_slices.setdefault(track, []).append((name, now, number))
+            for identifier in event.flow_ids:
+                arrows.setdefault(identifier, [None, None])[0] = (track, name, now, number)
+            for identifier in event.terminating_flow_ids:
+                arrows.setdefault(identifier, [None, None])[1] = (track, name, now, number)
+        else:
+            name, start, number = open_slices[track].pop()
+            path = [names[track]]
+            above = parents[track]
+            while above:
+                path.insert(0, names[above])
+                above = parents[above]
+            slices.append((tuple(path), name, start, now, number))
+    assert not any(open_slices.values())
+    return slices, arrows

@@ -1,4 +1,4 @@
-"""Kernels with a fault of the kind that a sanitizer finds: ``faults.py TOOL``; with ``--sound``, the same without it."""
+"""Kernels with a fault that a sanitizer finds: ``faults.py TOOL``; with ``--sound``, the same without it."""
 
 from __future__ import annotations
 

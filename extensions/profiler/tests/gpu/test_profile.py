@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import os
+import pathlib
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +17,7 @@ import triton.language as tl
 import tritonext_profiler
 from tritonext_profiler.analysis import analyze
 from tritonext_profiler.overhead import overhead
+from tritonext_profiler.testing import read_trace
 
 torch = pytest.importorskip("torch")
 
@@ -42,6 +48,11 @@ def layer_norm(x, y, N, BLOCK: tl.constexpr):
     centred = tl.where(column < N, value - mean, 0.0)
     scale = 1 / tl.sqrt(tl.sum(centred * centred, 0) / N + 1e-5)
     tl.store(y + row * N + column, centred * scale, mask=column < N)
+
+
+@triton.jit
+def touch(x):
+    tl.atomic_add(x, 1)
 
 
 class Gemm:
@@ -111,34 +122,207 @@ def test_every_replay_of_a_graph_is_recorded():
     assert not any(later.data.launches["ctas"] == gemm.ctas)
 
 
-def test_streams_and_threads_do_not_mix():
-    gemms = [Gemm(512, 64), Gemm(512, 128)]
-    for gemm in gemms:
-        gemm()
+def resident():
+    """Return the bytes of this process in memory, and those of the GPU in use."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    free, total = torch.cuda.mem_get_info()
+    return pages * os.sysconf("SC_PAGE_SIZE"), total - free
+
+
+@pytest.mark.parametrize("memory", [1 << 29, 1 << 16])
+def test_ten_thousand_replays_are_recorded_in_the_memory_that_was_granted(memory):
+    gemm = Gemm(512)
+    gemm()
+    replays, before = 10_000, 2_000
+    with tritonext_profiler.profile("matmul", "header", memory=memory) as p:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            gemm()
+        for number in range(replays):
+            if number == before:
+                torch.cuda.synchronize()
+                host, device = resident()
+            graph.replay()
+        torch.cuda.synchronize()
+        later, device_later = resident()
+    kept = min(memory, (replays - before) * gemm.ctas * 128)
+    assert later - host < kept + (8 << 20)
+    assert device_later == device
+    assert not p.data.loss
+    assert p.data.launches["replay"].all()
+    assert (np.diff(p.data.launches["start"]) > 0).all()
+    if memory > 1 << 20:
+        assert len(p.data.launches) == replays
+        assert set(p.data.launches["ctas"]) == {gemm.ctas}
+    else:
+        [told] = [text for text in p.data.notices if "only counted" in text]
+        assert int(told.split()[0].replace(",", "")) + len(p.data.launches) == replays
+
+
+def test_streams_and_threads_have_disjoint_and_complete_data():
+    """Four streams of two threads launch one kernel with one grid: nothing but its stream tells a launch apart."""
+    rounds = 40
+    gemms = [Gemm(256, 64) for _ in range(4)]
     wanted = [gemm.result() for gemm in gemms]
-    rounds = 50
+    streams = [torch.cuda.Stream() for _ in gemms]
+    starts = threading.Barrier(2)
 
-    def work(gemm):
-        with torch.cuda.stream(torch.cuda.Stream()):
-            for _ in range(rounds):
-                gemm()
+    def work(mine):
+        starts.wait()
+        for _ in range(rounds):
+            for number in mine:
+                with torch.cuda.stream(streams[number]):
+                    gemms[number]()
 
+    for gemm in gemms:
+        gemm.c.fill_(float("nan"))
     torch.cuda.synchronize()
-    with tritonext_profiler.profile("matmul", "header", buffer=1 << 26) as p:
-        threads = [threading.Thread(target=work, args=(gemm,)) for gemm in gemms]
+    with tritonext_profiler.profile("matmul", sample=1, buffer=1 << 26) as p:
+        threads = [threading.Thread(target=work, args=(mine,)) for mine in ((0, 1), (2, 3))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     for gemm, result in zip(gemms, wanted):
         assert torch.equal(gemm.c, result)
+    launches, warps = p.data.launches, p.data.warps
     assert not p.data.loss
-    ctas, counts = np.unique(p.data.launches["ctas"], return_counts=True)
-    assert dict(zip(ctas.tolist(), counts.tolist())) == {16: rounds, 64: rounds}
-    assert p.data.warps["closed"].all()
-    launched = [event for event in p.data.events if event.kind == "launch"]
-    assert len(launched) == 2 * rounds
-    assert len({event.stream for event in launched}) == len({event.thread for event in launched}) == 2
+    assert p.data.notices == ()
+    found, counts = np.unique(launches["stream"], return_counts=True)
+    assert dict(zip(found.tolist(), counts.tolist())) == {stream.cuda_stream: rounds for stream in streams}
+    # Each warp of each launch once.
+    places = (warps["launch"].astype(np.int64) * gemms[0].ctas + warps["cta"]) * 4 + warps["warp"]
+    assert np.array_equal(np.sort(places), np.arange(4 * rounds * gemms[0].ctas * 4))
+    assert warps["closed"].all()
+    assert not warps["dropped"].any()
+    # Launches of a stream follow each other, and every warp lies in its own.
+    for stream in found:
+        mine = launches[launches["stream"] == stream]
+        assert (mine["start"][1:] >= mine["end"][:-1]).all()
+    assert (warps["start"] >= launches["start"][warps["launch"]] - 64).all()
+    assert (warps["end"] <= launches["end"][warps["launch"]] + 64).all()
+    events = [event for event in p.data.events if event.kind == "launch"]
+    assert len(events) == 4 * rounds
+    assert len({event.thread for event in events}) == 2
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_each_device_has_data_of_its_own():
+    gemms, plain = [], []
+    for device in range(2):
+        with torch.cuda.device(device):
+            gemms.append(Gemm(512, 64 << device))
+            plain.append(gemms[-1].result())
+    with tritonext_profiler.profile("matmul") as p:
+        for _ in range(10):
+            for device, gemm in enumerate(gemms):
+                with torch.cuda.device(device):
+                    gemm()
+    for device, gemm in enumerate(gemms):
+        assert torch.equal(gemm.c, plain[device])
+        mine = p.data.launches[p.data.launches["device"] == device]
+        assert mine["ctas"].tolist() == [gemm.ctas] * 10
+    assert [device.index for device in p.data.devices] == [0, 1]
+    assert not p.data.loss
+    assert sorted(analysis.device.index for analysis in p.analyses) == [0, 1]
+
+
+def test_the_profiler_of_torch_sees_the_same_launches():
+    gemm = Gemm(2048)
+    gemm()
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as theirs:
+        with tritonext_profiler.profile("matmul", "header") as ours:
+            for _ in range(20):
+                gemm()
+        torch.cuda.synchronize()
+    events = [event for event in theirs.events() if event.name == "matmul" and event.device_time]
+    assert len(events) == len(ours.data.launches) == 20
+    durations = ours.data.launches["end"] - ours.data.launches["start"]
+    # Theirs begins before the first block starts, and ends when the last one's memory is written.
+    difference = np.median([event.device_time for event in events]) - np.median(durations) / 1000
+    assert 0 < difference < 5
+
+
+def test_what_is_not_recorded_runs_next_to_what_is():
+    """A kernel without records gets no memory of one with them, in the block and behind it."""
+    gemm, x = Gemm(512), torch.randn(512, 512, device="cuda", dtype=torch.float16)
+    wanted = torch.nn.functional.layer_norm(x, (512,))
+    number = torch.zeros(1, device="cuda", dtype=torch.int32)
+    with tritonext_profiler.profile("matmul|touch") as p:
+        for _ in range(5):
+            gemm()
+            y = torch.full_like(x, float("nan"))
+            layer_norm[(512,)](x, y, 512, 512)
+            torch.testing.assert_close(y, wanted, rtol=2e-2, atol=2e-2)
+            touch[(1,)](number)
+    assert len(p.data.launches) == 10
+    assert {kernel.name for kernel in p.data.kernels} == {"matmul", "touch"}
+    y = torch.full_like(x, float("nan"))
+    layer_norm[(512,)](x, y, 512, 512)
+    torch.testing.assert_close(y, wanted, rtol=2e-2, atol=2e-2)
+    assert number.item() == 5
+    recorded = gemm.c.clone()
+    assert torch.equal(recorded, gemm.result())
+
+
+def test_a_launch_waits_for_nothing_and_costs_the_host_little():
+    number = torch.zeros(1, device="cuda", dtype=torch.int32)
+    gemm = Gemm(1024)
+    with tritonext_profiler.profile("touch|matmul") as p:
+        gemm()
+        touch[(1,)](number)
+        torch.cuda.synchronize()
+        torch.cuda._sleep(200_000_000)
+        start = time.perf_counter()
+        gemm()
+        assert time.perf_counter() - start < 0.02, "the GPU sleeps for about 0.1 s"
+        assert not torch.cuda.current_stream().query()
+        torch.cuda.synchronize()
+        times = {}
+        for kind in ("plain", "recorded") * 5:
+            with p.pause() if kind == "plain" else contextlib.nullcontext():
+                start = time.perf_counter()
+                for _ in range(200):
+                    touch[(1,)](number)
+                times.setdefault(kind, []).append((time.perf_counter() - start) / 200)
+                torch.cuda.synchronize()
+    added = np.median(times["recorded"]) - np.median(times["plain"])
+    assert added < 20e-6, f"{added * 1e6:.1f} us"
+
+
+def test_a_trace_of_a_large_gemm_is_small_and_reads_back(tmp_path):
+    pytest.importorskip("perfetto")
+    gemm = Gemm(4096)
+    with tritonext_profiler.profile("matmul") as p:
+        for _ in range(3):
+            gemm()
+    path = tmp_path / "gemm.pftrace"
+    p.save(path)
+    assert path.stat().st_size < 20e6
+    slices, arrows = read_trace(path)
+    assert arrows
+    launched = [end - start for place, _, start, end, _ in slices if place[-1] == "launches of matmul"]
+    assert launched == (p.data.launches["end"] - p.data.launches["start"]).tolist()
+    place = next(place for place, *_ in slices if len(place) == 4)
+    ticket, _, cta, number = (int(part.split()[-1]) for part in place)
+    warps = p.data.warps
+    [row] = np.flatnonzero(
+        (p.data.launches["ticket"][warps["launch"]] == ticket) & (warps["cta"] == cta) & (warps["warp"] == number)
+    )
+    spans = p.data.spans[p.data.spans_of([row])]
+    lived = warps["end"][row] - warps["start"][row]
+    shown, recorded = collections.Counter(), collections.Counter()
+    for where, name, start, end, _ in slices:
+        if where == place:
+            shown[name] += end - start
+    [kernel] = p.data.kernels
+    for region, cycles in zip(spans["region"].tolist(), spans["cycles"].tolist()):
+        recorded[kernel.regions[region].category] += cycles * lived / warps["cycles"][row]
+    assert sum(shown.values()) == lived
+    for name, length in recorded.items():
+        # Each end is rounded to a nanosecond.
+        assert shown[name] == pytest.approx(length, abs=len(spans))
 
 
 def test_a_small_buffer_says_what_fits():

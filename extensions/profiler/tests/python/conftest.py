@@ -24,7 +24,12 @@ def gemm_profile():
     made = assemble(*record(gemm_plan(24), seed=21, ctas=150, launches=2).columns).profile([gemm_kernel()], [H200])
     begin = int(made.launches["start"][0])
     made.host_offset = begin - 5_000
-    made.events = (HostEvent("compile", "gemm", -900_000, -100_000), HostEvent("launch", "gemm", 0, 4_000))
+    configs = {"BLOCK: 128": 0.05, "BLOCK: 64": 0.07}
+    made.events = (
+        HostEvent("tune", "gemm", -2_000_000_000, -1_000_000, detail=configs),
+        HostEvent("compile", "gemm", -900_000, -100_000),
+        HostEvent("launch", "gemm", 0, 4_000),
+    )
     return made
 
 

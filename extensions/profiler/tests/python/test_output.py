@@ -25,6 +25,7 @@ from tritonext_profiler.testing import (
     H200,
     gemm_kernel,
     gemm_plan,
+    read_trace,
     record,
     specialized_kernel,
     specialized_team,
@@ -63,59 +64,12 @@ def test_the_summary_is_plain_json(gemm_profile):
     assert sum(row["share"] for row in kernel["categories"]) == pytest.approx(1, abs=1e-4)
 
 
-def decode(path):
-    """Return slices of a Perfetto trace by track path, as name, start, end and iteration; and the flows."""
-    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
-
-    trace = protos.Trace.FromString(path.read_bytes())
-    names, parents, tracks, clocks, words, open_slices = {}, {}, {}, {}, {}, {}
-    slices, arrows = [], {}
-    for packet in trace.packet:
-        sequence = packet.trusted_packet_sequence_id
-        if packet.HasField("track_descriptor"):
-            names[packet.track_descriptor.uuid] = packet.track_descriptor.name
-            parents[packet.track_descriptor.uuid] = packet.track_descriptor.parent_uuid
-        if packet.HasField("trace_packet_defaults"):
-            tracks[sequence] = packet.trace_packet_defaults.track_event_defaults.track_uuid
-        if packet.HasField("clock_snapshot"):
-            clocks[sequence] = packet.clock_snapshot.clocks[1].timestamp
-        for name in packet.interned_data.event_names:
-            words[sequence, name.iid] = name.name
-        if not packet.HasField("track_event"):
-            continue
-        if sequence in clocks:
-            clocks[sequence] += packet.timestamp
-            now = clocks[sequence]
-        else:
-            now = packet.timestamp
-        event = packet.track_event
-        track = event.track_uuid or tracks[sequence]
-        if event.type == event.TYPE_SLICE_BEGIN:
-            name = event.name or words[sequence, event.name_iid]
-            number = event.debug_annotations[0].uint_value if event.name_iid and event.debug_annotations else None
-            open_slices.setdefault(track, []).append((name, now, number))
-            for identifier in event.flow_ids:
-                arrows.setdefault(identifier, [None, None])[0] = (track, name, now, number)
-            for identifier in event.terminating_flow_ids:
-                arrows.setdefault(identifier, [None, None])[1] = (track, name, now, number)
-        else:
-            name, start, number = open_slices[track].pop()
-            path = [names[track]]
-            above = parents[track]
-            while above:
-                path.insert(0, names[above])
-                above = parents[above]
-            slices.append((tuple(path), name, start, now, number))
-    assert not any(open_slices.values())
-    return slices, arrows
-
-
 def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
     path = tmp_path / "t.pftrace"
     shown = perfetto.write(gemm_profile, path, spans=40_000)
     assert shown.omitted == len(gemm_profile.spans) - shown.spans > 0
     assert path.stat().st_size < 50 * shown.spans
-    slices, arrows = decode(path)
+    slices, arrows = read_trace(path)
     warps = [entry for entry in slices if len(entry[0]) == 4]
     assert len(warps) == shown.spans
     kernel, warp = gemm_profile.kernels[0], gemm_profile.warps[shown.warps[17]]
@@ -132,7 +86,9 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
         number if within else None for number, within in zip(spans["iteration"].tolist(), inside)
     ]
     # Host, launches, and the copies' arrows.
-    assert {entry[1] for entry in slices if entry[0][0] == "host"} == {"compile gemm", "launch gemm"}
+    assert {entry[1] for entry in slices if entry[0][0] == "host"} == {"tune gemm", "compile gemm", "launch gemm"}
+    [gap] = [entry for entry in slices if entry[0][-1] == "between launches"]
+    assert gap[3] - gap[2] == gemm_profile.launches["start"][1] - gemm_profile.launches["end"][0]
     assert sum(entry[0] == ("GPU 0 NVIDIA H200", "launches of gemm") for entry in slices) == 2
     complete = [(start, end) for start, end in arrows.values() if start and end]
     assert len(complete) == len(arrows) > 0
@@ -144,7 +100,7 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
 
 def test_arrows_lead_from_the_producer_to_its_consumers(specialized_profile, tmp_path):
     perfetto.write(specialized_profile, tmp_path / "t.pftrace", spans=30_000)
-    slices, arrows = decode(tmp_path / "t.pftrace")
+    slices, arrows = read_trace(tmp_path / "t.pftrace")
     assert {entry[0][3].split()[2] for entry in slices if len(entry[0]) == 4} == {"consumer", "producer"}
     assert arrows
     for (source, copy, _, number), (target, wait, _, later) in arrows.values():
@@ -223,6 +179,8 @@ def test_the_terminal_view(gemm_profile, specialized_profile):
     shown = text.getvalue()
     for line in (
         r"gemm  cuda:90, GPU 0 NVIDIA H200",
+        r"Gemm was tuned in 2\.00 s: BLOCK: 128 took 50\.0 µs",
+        r"BLOCK: 64: \+40%",
         r"mma_wait +\d\d\.\d %",
         r"gemm\.py:17 +\d\d\.\d %  acc = tl\.dot\(a, b, acc\)",
         r"Warps wait \d\d % of steady state for copies at gemm\.py:15",

@@ -211,6 +211,37 @@ def test_beyond_the_memory_only_times_are_kept(recording):
     assert len(back.launches) + len(times) == 8
     assert np.abs(np.sort(times["start"]) - np.sort(true["start"])[len(back.launches) :]).max() < 64
     assert set(times["ctas"]) == {12}
+    assert group.untold == 0
+
+
+def test_beyond_all_of_the_memory_launches_are_counted(recording):
+    memory = FakeMemory()
+    # Nothing for records, and begin and end of two launches.
+    group = made(memory, keep=3 * 40 * 8 - 8)
+    ring = ring_of(group)
+    for launch in range(8):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+        group.drain()
+    assert (len(group.chunks), len(group.times()), group.untold) == (0, 2, 6)
+    assert group.times()["ctas"].tolist() == [12, 12]
+
+
+def test_a_launch_that_is_read_in_parts_has_one_begin_and_end(recording):
+    memory = FakeMemory()
+    group = made(memory, keep=10_000)
+    ring = ring_of(group)
+    for launch in range(2):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+        middle = memory.at(ring.segments + (launch * 48 + 30) * ring.bytes, ring.bytes)[: format.SEGMENT.itemsize]
+        done = middle.view(format.SEGMENT)["done"]
+        kept, done[:] = int(done[0]), 0
+        group.drain()
+        done[:] = kept
+        group.drain()
+    times, true = group.times(), assemble(*recording.columns).launches
+    assert times["ctas"].tolist() == [12, 12]
+    assert np.array_equal(times["start"], true["start"][:2] // 32 * 32)
+    assert np.array_equal(times["end"], true["end"][:2] // 32 * 32)
 
 
 def test_batches_are_written_whole_or_not_at_all():

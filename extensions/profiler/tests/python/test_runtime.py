@@ -197,6 +197,11 @@ def test_autotuning_measures_plain_kernels(world):
         tuned[(BLOCKS,)](fake_driver.Array("fp32"))
     assert world.plain == ["matmul", "matmul"]
     assert len(p.data.launches) == 1
+    [choice] = [event for event in p.data.events if event.kind == "tune"]
+    assert choice.name == "matmul"
+    assert len(choice.detail) == 2
+    assert next(iter(choice.detail)).startswith(f"SIZE: {tuned.best_config.kwargs['SIZE']}")
+    assert next(event.kind for event in p.data.events if event.start >= choice.end) == "launch"
 
 
 def test_a_pause_launches_plain_kernels(world):

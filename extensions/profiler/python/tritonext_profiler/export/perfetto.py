@@ -192,6 +192,20 @@ class _Writer:
                         notes = {"ticket": int(launch["ticket"]), "grid": int(launch["grid"])}
                         notes["recorded CTAs"] = int(launch["ctas"])
                         self.slice(track, kernel.name, int(launch["start"]), int(launch["end"]), notes)
+            self.gaps(launches[launches["device"] == device], root)
+
+    def gaps(self, launches: np.ndarray, root: int) -> None:
+        """Write when no recorded kernel ran on a device, and between which."""
+        launches = np.sort(launches, order="start")
+        until = np.maximum.accumulate(launches["end"])
+        rows = np.flatnonzero(launches["start"][1:] > until[:-1])
+        if not len(rows):
+            return
+        track = self.track("between launches", root)
+        for row in rows:
+            before, after = (self.profile.kernels[number].name for number in launches["kernel"][row : row + 2])
+            notes = {"after": before, "before": after}
+            self.slice(track, "no recorded kernel", int(until[row]), int(launches["start"][row + 1]), notes)
 
     def details(self) -> None:
         """Write the warps of the chosen launches."""
