@@ -12,6 +12,7 @@ import json
 import pathlib
 import statistics
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
@@ -213,6 +214,36 @@ class CudaTimer:
         self._torch.cuda.synchronize()
         times = [start.elapsed_time(end) for start, end in self._events]
         self._events.clear()
+        return times
+
+
+class HostTimer:
+    """Times the host, the device idle at the start.
+
+    Args:
+        launches: How often a candidate runs each time; a time is that of one.
+        wait: Whether a time lasts until the device is idle again.
+    """
+
+    def __init__(self, launches: int, wait: bool = False) -> None:
+        import torch
+
+        self._torch = torch
+        self._launches = launches
+        self._wait = wait
+        self._times: list[float] = []
+
+    def run(self, candidate: Callable[[], object]) -> None:
+        self._torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(self._launches):
+            candidate()
+        if self._wait:
+            self._torch.cuda.synchronize()
+        self._times.append((time.perf_counter_ns() - start) * 1e-6 / self._launches)
+
+    def times(self) -> list[float]:
+        times, self._times = self._times, []
         return times
 
 

@@ -2,30 +2,19 @@
 
 ``off`` is the plain kernel, launched in the same block. A mode may cost 1 % (``header``), 5 % (``auto``) and 10 %
 (``all``) in the median over the kernels, and the host 20 us for a launch.
-
-``beside-proton`` is a GEMM as a program sees it, launches and all that a profiler does meanwhile: with this profiler
-(``ours``), with Proton's instrumentation mode and three scopes by hand (``proton``), and without either (``off``).
 """
 
 from __future__ import annotations
 
-import pathlib
 import statistics
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 
 import torch
-import triton
-import triton.language as tl
-import triton.profiler as proton
-import triton.profiler.language as pl
 
 import harness
 import tritonext_profiler
-from harness import Environment, Metric, Record, Timer
+from harness import Environment, HostTimer, Metric, Record, Timer
 from tritonext.testing import kernels
-from tritonext_profiler import proton as proton_files
 
 SUITE = "profiler-overhead"
 MAXIMUM = {"header": 0.01, "auto": 0.05, "all": 0.10}
@@ -120,30 +109,6 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
             yield harness.record(SUITE, f"{name}-{mode}", params, Metric.microseconds(), samples, environment)
     if wanted in "launch":
         yield _launch(environment)
-    if wanted in "beside-proton":
-        yield _beside_proton(environment)
-
-
-class _HostTimer:
-    """Times the host, the device idle at the start, and at the end with ``wait``."""
-
-    def __init__(self, launches: int = LAUNCHES, wait: bool = False) -> None:
-        self._launches = launches
-        self._wait = wait
-        self._times: list[float] = []
-
-    def run(self, candidate: Callable[[], object]) -> None:
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(self._launches):
-            candidate()
-        if self._wait:
-            torch.cuda.synchronize()
-        self._times.append((time.perf_counter_ns() - start) * 1e-6 / self._launches)
-
-    def times(self) -> list[float]:
-        times, self._times = self._times, []
-        return times
 
 
 def _launch(environment: Environment) -> Record:
@@ -151,76 +116,12 @@ def _launch(environment: Environment) -> Record:
     call = _column_sum(64, 64)
     with tritonext_profiler.profile() as recording:
         call()
-        within = harness.measure({"ours": call}, _HostTimer(), ROUNDS)
+        within = harness.measure({"ours": call}, HostTimer(LAUNCHES), ROUNDS)
     call()
-    outside = harness.measure({"off": call}, _HostTimer(), ROUNDS)
+    outside = harness.measure({"off": call}, HostTimer(LAUNCHES), ROUNDS)
     added = (statistics.median(within["ours"].times) - statistics.median(outside["off"].times)) * 1e3
     params = {"launches": LAUNCHES, "added_us": added, "maximum_us": MAXIMUM_US, "lost": recording.data.loss.segments}
     return harness.record(SUITE, "launch", params, Metric.microseconds(), within | outside, environment)
-
-
-@triton.jit
-def scoped_gemm(a, b, c, N, K, BLOCK: tl.constexpr, BK: tl.constexpr, SCOPES: tl.constexpr):
-    """C = A @ B with scopes of Proton around loads, products and stores."""
-    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    inner = tl.arange(0, BK)
-    a_at = a + rows[:, None] * K + inner[None, :]
-    b_at = b + inner[:, None] * N + columns[None, :]
-    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
-    for _ in range(0, K, BK):
-        if SCOPES:
-            pl.enter_scope("load")
-        x, y = tl.load(a_at), tl.load(b_at)
-        if SCOPES:
-            pl.exit_scope("load")
-            pl.enter_scope("dot")
-        acc = tl.dot(x, y, acc)
-        if SCOPES:
-            pl.exit_scope("dot")
-        a_at += BK
-        b_at += BK * N
-    if SCOPES:
-        pl.enter_scope("store")
-    tl.store(c + rows[:, None] * N + columns[None, :], acc.to(tl.float16))
-    if SCOPES:
-        pl.exit_scope("store")
-
-
-def _beside_proton(environment: Environment) -> Record:
-    size, launches = 2048, 5
-    a, b, c = _half(size, size), _half(size, size), _half(size, size)
-
-    def call(scopes: bool) -> None:
-        options = {"BLOCK": 128, "BK": 64, "SCOPES": scopes, "num_warps": 8, "num_stages": 3}
-        scoped_gemm[(size // 128, size // 128)](a, b, c, size, size, **options)
-
-    timer = _HostTimer(launches, wait=True)
-    samples = harness.measure({"off": lambda: call(False)}, timer, 10)
-    with tritonext_profiler.profile(sample=1) as recording:
-        samples |= harness.measure({"ours": lambda: call(False)}, timer, 10)
-    [analysis] = recording.analyses
-    pl.enable_semantic("triton")
-    with tempfile.TemporaryDirectory() as directory:
-        name = str(pathlib.Path(directory) / "proton")
-        proton.start(name, backend="instrumentation", data="trace")
-        samples |= harness.measure({"proton": lambda: call(True)}, timer, 4, warmup=1)
-        proton.finalize()
-        [path] = pathlib.Path(directory).glob("proton*")
-        trace = proton_files.read_trace(path)
-        trace_bytes = path.stat().st_size
-    params = {
-        "size": size,
-        "ctas": analysis.waves.grid,
-        "launches": {"ours": len(recording.data.launches), "proton": launches * 5},
-        "spans": {"ours": len(recording.data.spans), "proton": len(trace.spans)},
-        "iterations": {"ours": analysis.iterations[0].count, "loop": size // 64},
-        "proton_trace_bytes": trace_bytes,
-        "categories": {row.name: row.share for row in analysis.categories},
-        "scopes": {row.name: row.share for entry in tritonext_profiler.analyze(trace) for row in entry.scopes},
-        "lost": recording.data.loss.segments,
-    }
-    return harness.record(SUITE, "beside-proton", params, Metric.microseconds(), samples, environment)
 
 
 def problems(entry: Record) -> list[str]:

@@ -1,0 +1,233 @@
+"""This profiler and Proton's instrumentation mode on the same kernels: what they cost, record, write and show.
+
+A sample is the time of a launch as a program sees it, waiting included. ``off`` is the kernel without either; ``ours``
+records each change of category in the blocks that it chooses, and ``ours-all`` in all; ``proton`` has scopes by hand
+around loads, arithmetic and stores, which it needs, and records all blocks. ``device_us`` in the parameters is the
+kernel alone, as the profiler of torch measures it.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+import triton.profiler as proton
+import triton.profiler.language as pl
+
+import harness
+import tritonext_profiler
+from harness import Environment, HostTimer, Metric, Record, Samples, Timer
+from tritonext_profiler import proton as proton_files
+
+SUITE = "profiler-beside-proton"
+# Proton keeps each launch in memory and writes it as text, so that few are enough.
+LAUNCHES = {"off": 20, "ours": 20, "ours-all": 1, "proton": 1}
+ROUNDS = 4
+WARMUP = 1
+
+Call = Callable[[bool], Any]
+
+
+@triton.jit
+def gemm(a, b, c, N, K, BLOCK: tl.constexpr, BK: tl.constexpr, SCOPES: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inner = tl.arange(0, BK)
+    a_at = a + rows[:, None] * K + inner[None, :]
+    b_at = b + inner[:, None] * N + columns[None, :]
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for _ in range(0, K, BK):
+        if SCOPES:
+            pl.enter_scope("load")
+        x, y = tl.load(a_at), tl.load(b_at)
+        if SCOPES:
+            pl.exit_scope("load")
+            pl.enter_scope("dot")
+        acc = tl.dot(x, y, acc)
+        if SCOPES:
+            pl.exit_scope("dot")
+        a_at += BK
+        b_at += BK * N
+    if SCOPES:
+        pl.enter_scope("store")
+    tl.store(c + rows[:, None] * N + columns[None, :], acc.to(tl.float16))
+    if SCOPES:
+        pl.exit_scope("store")
+
+
+@triton.jit
+def attention(q, k, v, out, length, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, SCOPES: tl.constexpr):
+    first = tl.program_id(1) * length
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns, depth = tl.arange(0, BN), tl.arange(0, D)
+    query = tl.load(q + (first + rows[:, None]) * D + depth[None, :])
+    most = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, D), tl.float32)
+    for start in range(0, length, BN):
+        if SCOPES:
+            pl.enter_scope("load")
+        at = (first + start + columns[:, None]) * D + depth[None, :]
+        key, value = tl.load(k + at), tl.load(v + at)
+        if SCOPES:
+            pl.exit_scope("load")
+            pl.enter_scope("dot")
+        scores = tl.dot(query, key.T) * scale
+        if SCOPES:
+            pl.exit_scope("dot")
+            pl.enter_scope("softmax")
+        now = tl.maximum(most, tl.max(scores, 1))
+        weights = tl.exp2(scores - now[:, None])
+        shrink = tl.exp2(most - now)
+        total = total * shrink + tl.sum(weights, 1)
+        acc = acc * shrink[:, None]
+        most = now
+        if SCOPES:
+            pl.exit_scope("softmax")
+            pl.enter_scope("dot2")
+        acc = tl.dot(weights.to(tl.float16), value, acc)
+        if SCOPES:
+            pl.exit_scope("dot2")
+    if SCOPES:
+        pl.enter_scope("store")
+    tl.store(out + (first + rows[:, None]) * D + depth[None, :], (acc / total[:, None]).to(tl.float16))
+    if SCOPES:
+        pl.exit_scope("store")
+
+
+@triton.jit
+def layer_norm(x, y, columns, BLOCK: tl.constexpr, SCOPES: tl.constexpr):
+    column = tl.program_id(0) * columns + tl.arange(0, BLOCK)
+    if SCOPES:
+        pl.enter_scope("load")
+    value = tl.load(x + column).to(tl.float32)
+    if SCOPES:
+        pl.exit_scope("load")
+        pl.enter_scope("moments")
+    mean = tl.sum(value, 0) / columns
+    centred = value - mean
+    scale = tl.rsqrt(tl.sum(centred * centred, 0) / columns + 1e-5)
+    if SCOPES:
+        pl.exit_scope("moments")
+        pl.enter_scope("store")
+    tl.store(y + column, (centred * scale).to(tl.float16))
+    if SCOPES:
+        pl.exit_scope("store")
+
+
+def _half(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, device="cuda", dtype=torch.float16)
+
+
+def _gemm(size: int, depth: int) -> tuple[Call, int]:
+    a, b, c = _half(size, depth), _half(depth, size), _half(size, size)
+    grid, options = (size // 128, size // 128), {"BLOCK": 128, "BK": 64, "num_warps": 8, "num_stages": 3}
+    call = lambda scopes: gemm[grid](a, b, c, size, depth, SCOPES=scopes, **options)  # noqa: E731
+    return call, grid[0] * grid[1] * 8 * (2 * depth // 64 + 1)
+
+
+def _attention(heads: int, length: int) -> tuple[Call, int]:
+    q, k, v, out = (_half(heads * length, 64) for _ in range(4))
+    grid, options = (length // 128, heads), {"BM": 128, "BN": 64, "D": 64, "num_warps": 4, "num_stages": 3}
+    call = lambda scopes: attention[grid](q, k, v, out, length, 0.18, SCOPES=scopes, **options)  # noqa: E731
+    return call, grid[0] * grid[1] * 4 * (4 * length // 64 + 1)
+
+
+def _layer_norm(rows: int, columns: int) -> tuple[Call, int]:
+    x, y = _half(rows, columns), _half(rows, columns)
+    call = lambda scopes: layer_norm[(rows,)](x, y, columns, BLOCK=columns, SCOPES=scopes, num_warps=8)  # noqa: E731
+    return call, rows * 8 * 3
+
+
+# Each with the times that a warp of the launch enters a scope.
+CASES = {
+    "gemm": lambda: _gemm(2048, 1024),
+    "gemm-deep": lambda: _gemm(1024, 4096),
+    "attention": lambda: _attention(16, 1024),
+    "layer-norm": lambda: _layer_norm(2048, 4096),
+}
+
+
+def _resources(compiled: Any) -> dict[str, int]:
+    # The binary is loaded, and its registers are known, with its first launch.
+    return {"registers": compiled.n_regs, "spills": compiled.n_spills, "shared": compiled.metadata.shared}
+
+
+def _measure(name: str, call: Callable[[], Any], kernel: str) -> tuple[Samples, float]:
+    """Return times of launches, and the kernel's own median time in us."""
+    timer = HostTimer(LAUNCHES[name], wait=True)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        samples = harness.measure({name: call}, timer, ROUNDS, WARMUP)[name]
+    # Those of the warm-up may have compiled.
+    times = [event.device_time for event in seen.events() if event.name == kernel and event.device_time]
+    return samples, float(np.median(times[LAUNCHES[name] * WARMUP :]))
+
+
+def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
+    """Measure the cases whose name contains ``wanted``."""
+    for name, make in CASES.items():
+        if wanted in name:
+            yield _case(name, *make(), environment)
+
+
+def _case(name: str, call: Call, scopes: int, environment: Environment) -> Record:
+    kernel = name.split("-deep")[0].replace("-", "_")
+    samples, device, resources, traces, recorded, shown = {}, {}, {}, {}, {}, {}
+    resources["off"] = _resources(call(False))
+    samples["off"], device["off"] = _measure("off", lambda: call(False), kernel)
+    with tempfile.TemporaryDirectory() as directory:
+        for which, sample in (("ours", None), ("ours-all", 1)):
+            with tritonext_profiler.profile(kernel, sample=sample, buffer=1 << 28) as recording:
+                resources[which] = _resources(call(False))
+                samples[which], device[which] = _measure(which, lambda: call(False), kernel)
+            path = pathlib.Path(directory) / "ours.npz"
+            recording.save(path)
+            data, [analysis] = recording.data, recording.analyses
+            launches = len(data.launches)
+            traces[which] = path.stat().st_size / launches
+            recorded[which] = {
+                "records": len(data.spans) / launches,
+                "blocks": analysis.waves.recorded / analysis.waves.grid,
+                "lost": int(data.loss.records + data.loss.segments),
+                "time": 1 - analysis.unrecorded,
+            }
+            shown[which] = {row.name: row.share for row in analysis.categories}
+        pl.enable_semantic("triton")
+        proton.start(str(pathlib.Path(directory) / "proton"), backend="instrumentation", data="trace")
+        resources["proton"] = _resources(call(True))
+        samples["proton"], device["proton"] = _measure("proton", lambda: call(True), kernel)
+        proton.finalize()
+        pl.disable_semantic("triton")
+        [path] = pathlib.Path(directory).glob("proton*")
+        launches = 1 + LAUNCHES["proton"] * (ROUNDS + WARMUP)
+        written = len(re.findall(r'"ph":\s*"X"', path.read_text()))
+        traces["proton"] = path.stat().st_size / launches
+        recorded["proton"] = {"records": written / launches, "blocks": 1.0, "scopes": written / launches / scopes}
+        [theirs] = tritonext_profiler.analyze(proton_files.read_trace(path))
+        shown["proton"] = {row.name: row.share for row in theirs.scopes}
+    params = {
+        "device_us": device,
+        "resources": resources,
+        "bytes_per_launch": {which: round(size) for which, size in traces.items()},
+        "recorded": recorded,
+        "shown": shown,
+    }
+    return harness.record(SUITE, name, params, Metric.microseconds(), samples, environment)
+
+
+def problems(entry: Record) -> list[str]:
+    """Say where ours is behind."""
+    found = []
+    device = entry.params["device_us"]
+    if device["ours"] > device["proton"]:
+        found.append(
+            f"the kernel takes {device['ours']:.1f} us with our records and {device['proton']:.1f} with Proton's"
+        )
+    return found
