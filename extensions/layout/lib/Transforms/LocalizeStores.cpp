@@ -53,13 +53,13 @@ void reportApplied(const Candidate &candidate) {
 }
 
 /// Collects the conversions between warps from which `value` is computed.
-void collectExchanges(Value value, const ExchangeModel &model, SetVector<Operation *> &visited,
+void collectExchanges(Value value, const ConversionModel &model, SetVector<Operation *> &visited,
                       SmallVectorImpl<ttg::ConvertLayoutOp> &exchanges) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<RankedTensorType>(value.getType()) || !visited.insert(op))
     return;
   if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) {
-    if (model.getCost(convert.getSrc().getType(), convert.getType().getEncoding()).barriers)
+    if (model.getCost(convert.getSrc().getType(), convert.getType().getEncoding()).barriers())
       exchanges.push_back(convert);
     return;
   }
@@ -70,7 +70,7 @@ void collectExchanges(Value value, const ExchangeModel &model, SetVector<Operati
 
 /// Returns the layout to which every use of `load` is converted, if there is
 /// one and it makes elements change their warp.
-RankedTensorType getLoadTarget(LoadOp load, const ExchangeModel &model) {
+RankedTensorType getLoadTarget(LoadOp load, const ConversionModel &model) {
   RankedTensorType target;
   for (Operation *user : load->getUsers()) {
     auto convert = dyn_cast<ttg::ConvertLayoutOp>(user);
@@ -79,7 +79,7 @@ RankedTensorType getLoadTarget(LoadOp load, const ExchangeModel &model) {
     target = convert.getType();
   }
   if (!target || isa<ttg::DotOperandEncodingAttr>(target.getEncoding()) ||
-      !model.getCost(cast<RankedTensorType>(load.getType()), target.getEncoding()).barriers)
+      !model.getCost(cast<RankedTensorType>(load.getType()), target.getEncoding()).barriers())
     return {};
   return target;
 }
@@ -126,11 +126,12 @@ public:
 private:
   /// Returns how to change `access`, unless no exchange between warps belongs
   /// to it or the change is not worth it; the latter is reported.
-  std::optional<Candidate> consider(Operation *access, const ExchangeModel &model,
+  std::optional<Candidate> consider(Operation *access, const ConversionModel &model,
                                     ModuleAxisInfoAnalysis &axisInfo) const;
 };
 
-std::optional<Candidate> LocalizeStoresPass::consider(Operation *access, const ExchangeModel &model,
+std::optional<Candidate> LocalizeStoresPass::consider(Operation *access,
+                                                      const ConversionModel &model,
                                                       ModuleAxisInfoAnalysis &axisInfo) const {
   auto store = dyn_cast<StoreOp>(access);
   auto load = dyn_cast<LoadOp>(access);
@@ -287,7 +288,7 @@ void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
 
 void LocalizeStoresPass::runOnOperation() {
   ModuleOp module = getOperation();
-  ExchangeModel model(module);
+  ConversionModel model(module);
   ModuleAxisInfoAnalysis axisInfo(module);
   SmallVector<Candidate> candidates;
   module.walk([&](Operation *op) {

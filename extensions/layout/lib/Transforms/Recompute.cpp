@@ -69,9 +69,9 @@ std::optional<std::string> RecomputePlan::add(Value value, Attribute encoding, b
     TypedValue<RankedTensorType> source = convert.getSrc();
     bool isPointer = isa<PointerType>(type.getElementType());
     auto exchange = [&] {
-      ExchangeCost before = model->getCost(source.getType(), type.getEncoding());
-      ExchangeCost after = model->getCost(source.getType(), encoding);
-      if (isPointer || after.barriers > before.barriers)
+      unsigned before = model->getCost(source.getType(), type.getEncoding()).barriers();
+      unsigned after = model->getCost(source.getType(), encoding).barriers();
+      if (isPointer || after > before)
         return false;
       methods[request] = Method::Exchange;
       replaced.insert(op);

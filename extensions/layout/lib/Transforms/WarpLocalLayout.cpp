@@ -4,7 +4,6 @@
 
 #include "triton/Analysis/Utility.h"
 #include "triton/Dialect/TritonGPU/IR/LinearLayoutConversions.h"
-#include "triton/Tools/GenericSwizzling.h"
 #include "triton/Tools/LayoutUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -108,15 +107,9 @@ uint64_t countSegments(ArrayRef<Position> vectors, unsigned segmentBits) {
 
 } // namespace
 
-unsigned getExchangeBits(Type element) {
-  if (isa<PointerType>(element))
-    return 64;
-  return std::max(8u, element.getIntOrFloatBitWidth());
-}
-
 std::optional<LinearLayout> chooseWarpLocalLayout(const LinearLayout &source,
                                                   const MemoryShape &memory,
-                                                  const ExchangeModel &model,
+                                                  const ConversionModel &model,
                                                   unsigned exchangeBits) {
   MLIRContext *ctx = source.getInDimNames().begin()->getContext();
   auto kRegister = StringAttr::get(ctx, "register");
@@ -200,59 +193,6 @@ AccessCost getAccessCost(const LinearLayout &layout, const MemoryShape &memory) 
   uint64_t warps = uint64_t(1) << getRank(coordinates.pack(layout, StringAttr::get(ctx, "warp")));
   cost.lines = segments(128) * cost.instructions * warps;
   cost.sectors = segments(32) * cost.instructions * warps;
-  return cost;
-}
-
-ExchangeModel::ExchangeModel(ModuleOp module) {
-  auto target = module->getAttrOfType<StringAttr>(ttg::AttrTargetName);
-  StringRef name = target ? target.getValue() : StringRef();
-  if (name.consume_front("cuda:"))
-    name.getAsInteger(10, capability);
-}
-
-LinearLayout ExchangeModel::getSharedLayout(LinearLayout source, LinearLayout target,
-                                            unsigned bits) const {
-  // The tiles of stock's lowering: how lanes contribute to the 128 bits that
-  // one access moves, and which lanes then hit shared memory at once.
-  SmallVector<ttg::LocalMemOpTile> stores, loads;
-  ttg::LocalMemOpTile plain{{}, {0, 1, 2}, {}};
-  ttg::LocalMemOpTile matrix{{0, 1}, {2, 3, 4}, {}};
-  ttg::LocalMemOpTile transposed{{2, 3, 4}, {0, 1}, {}};
-  for (auto [tiles, since] : {std::pair(&stores, 90), std::pair(&loads, 75)}) {
-    tiles->push_back(plain);
-    if (capability >= since && bits <= 32)
-      tiles->push_back(matrix);
-    if (capability >= since && bits == 16)
-      tiles->push_back(transposed);
-  }
-  source = actionRemoveBroadcastedRegs(source).apply(source);
-  target = actionRemoveBroadcastedRegs(target).apply(target);
-  return ttg::optimalSwizzling(source, target, stores, loads, bits).first;
-}
-
-ExchangeCost ExchangeModel::getCost(RankedTensorType sourceType, Attribute encoding) const {
-  auto type = sourceType.cloneWithEncoding(encoding);
-  MLIRContext *ctx = type.getContext();
-  // Stock decides on an op, so ask it about one outside the module.
-  OpBuilder builder(ctx);
-  Location loc = builder.getUnknownLoc();
-  auto operand = UnrealizedConversionCastOp::create(builder, loc, sourceType, ValueRange());
-  auto probe = ttg::ConvertLayoutOp::create(builder, loc, type, operand.getResult(0));
-  bool shared = cvtNeedsSharedMemory(probe);
-  probe->erase();
-  operand->erase();
-  if (!shared)
-    return {};
-
-  LinearLayout source = ttg::toLinearLayout(sourceType);
-  LinearLayout target = ttg::toLinearLayout(type);
-  unsigned bits = getExchangeBits(sourceType.getElementType());
-  LinearLayout memory = getSharedLayout(source, target, bits);
-  unsigned rounds = memory.getInDimSize(StringAttr::get(ctx, "reps"));
-  ExchangeCost cost;
-  cost.scratchBytes = memory.getTotalOutDimSize() / rounds * bits / 8;
-  if (!isCvtDimSync(source, target, StringAttr::get(ctx, "warp")))
-    cost.barriers = 2 * rounds - 1;
   return cost;
 }
 

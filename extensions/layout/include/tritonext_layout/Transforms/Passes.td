@@ -39,4 +39,24 @@ def LocalizeStoresPass : Pass<"layout-localize-stores", "mlir::ModuleOp"> {
   ];
 }
 
+def ReportConversionsPass : Pass<"layout-report-conversions", "mlir::ModuleOp"> {
+  let summary = "Say what each layout conversion costs";
+
+  let description = [{
+    Records a remark for each `ttg.convert_layout`: a JSON object that says how
+    stock Triton lowers the conversion, what that takes, and between which ops
+    it stands. `tritonext explain` shows them as a table. The IR stays as it is.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+
+  let options = [
+    Option<"shuffles", "shuffles", "bool", /*default=*/"false",
+           "price each conversion that shuffles can do as if they were forced">,
+  ];
+}
+
 #endif // TRITONEXT_LAYOUT_TRANSFORMS_PASSES

@@ -30,7 +30,7 @@ enum class Method {
 
 /// A way to have some tensors in other layouts, decided without touching the IR.
 struct RecomputePlan {
-  explicit RecomputePlan(const ExchangeModel &model) : model(&model) {}
+  explicit RecomputePlan(const ConversionModel &model) : model(&model) {}
 
   llvm::MapVector<Request, Method> methods;
   /// Ops that must lose their last user through the rewrite, since the plan
@@ -46,7 +46,7 @@ struct RecomputePlan {
   std::optional<std::string> add(mlir::Value value, mlir::Attribute encoding, bool isData);
 
 private:
-  const ExchangeModel *model;
+  const ConversionModel *model;
 };
 
 /// Creates the tensors of plans. Loads and conversions are placed beside the

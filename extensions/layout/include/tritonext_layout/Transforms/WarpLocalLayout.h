@@ -11,6 +11,7 @@
 #include "triton/Dialect/Triton/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Tools/LinearLayout.h"
+#include "tritonext_layout/Analysis/ConversionCost.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <optional>
@@ -41,43 +42,20 @@ struct AccessCost {
   uint64_t sectors = 0;
 };
 
-/// What a layout conversion does in one CTA.
+/// What conversions of one rewrite do in one CTA.
 struct ExchangeCost {
-  /// Barriers over the CTA (or the cluster) inside the conversion.
+  /// Barriers over the CTA (or the cluster) inside the conversions.
   unsigned barriers = 0;
-  /// Shared memory for one round of the conversion.
+  /// Shared memory for one round of any of them.
   unsigned scratchBytes = 0;
 
-  /// Adds a conversion that runs before or after this one.
-  ExchangeCost &operator+=(const ExchangeCost &other) {
-    barriers += other.barriers;
+  /// Adds a conversion that runs before or after the others.
+  ExchangeCost &operator+=(const ConversionCost &other) {
+    barriers += other.barriers();
     scratchBytes = std::max(scratchBytes, other.scratchBytes);
     return *this;
   }
 };
-
-/// How stock Triton lowers a layout conversion for the target of a module.
-class ExchangeModel {
-public:
-  explicit ExchangeModel(mlir::ModuleOp module);
-
-  /// Returns the cost of converting a tensor of type `source` to `encoding`.
-  ExchangeCost getCost(mlir::RankedTensorType source, mlir::Attribute encoding) const;
-
-  /// Returns where a conversion of elements of `bits` bits through shared
-  /// memory puts them: a map from `vector`, `bank`, `segment` and `reps` (the
-  /// rounds) to the elements of the tensor.
-  mlir::triton::LinearLayout getSharedLayout(mlir::triton::LinearLayout source,
-                                             mlir::triton::LinearLayout target,
-                                             unsigned bits) const;
-
-private:
-  /// CUDA compute capability times ten, 0 for another backend.
-  int capability = 0;
-};
-
-/// Returns the size of an element in an exchange.
-unsigned getExchangeBits(mlir::Type element);
 
 /// Returns the layout that gives every warp and CTA the elements it has in
 /// `source`, spread over the warp so that threads move vectors of up to
@@ -87,7 +65,7 @@ unsigned getExchangeBits(mlir::Type element);
 /// `#ttg.linear` cannot express.
 std::optional<mlir::triton::LinearLayout>
 chooseWarpLocalLayout(const mlir::triton::LinearLayout &source, const MemoryShape &memory,
-                      const ExchangeModel &model, unsigned exchangeBits);
+                      const ConversionModel &model, unsigned exchangeBits);
 
 /// Returns the cost of accessing `memory` with `layout`.
 AccessCost getAccessCost(const mlir::triton::LinearLayout &layout, const MemoryShape &memory);

@@ -1,0 +1,331 @@
+//===- ConversionCost.cpp - What a layout conversion costs ----------------===//
+
+#include "tritonext_layout/Analysis/ConversionCost.h"
+
+#include "triton/Analysis/Utility.h"
+#include "triton/Conversion/TritonGPUToLLVM/Utility.h"
+#include "triton/Dialect/TritonGPU/IR/LinearLayoutConversions.h"
+#include "triton/Tools/GenericSwizzling.h"
+#include "triton/Tools/LayoutUtils.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::triton;
+namespace ttg = mlir::triton::gpu;
+
+namespace tritonext::layout {
+namespace {
+
+constexpr InstructionPrices allPrices[] = {
+#define PRICES(...) {__VA_ARGS__},
+#include "InstructionPrices.inc"
+#undef PRICES
+};
+
+/// Bits that the banks of shared memory deliver in one pass.
+constexpr unsigned wavefrontBits = 1024;
+constexpr unsigned bankBits = 32;
+
+StringAttr getName(const LinearLayout &layout, StringRef name) {
+  return StringAttr::get(layout.getInDimNames().begin()->getContext(), name);
+}
+
+LinearLayout removeBroadcastRegisters(const LinearLayout &layout) {
+  return actionRemoveBroadcastedRegs(layout).apply(layout);
+}
+
+/// Returns the dimension of the space that `vectors` span over GF(2).
+unsigned getRank(ArrayRef<uint32_t> vectors) {
+  SmallVector<uint32_t> basis;
+  for (uint32_t vector : vectors) {
+    for (uint32_t other : basis)
+      vector = std::min(vector, vector ^ other);
+    if (vector)
+      basis.push_back(vector);
+  }
+  return basis.size();
+}
+
+/// Returns how many passes over the banks the lanes take whose words are the combinations of
+/// `words`.
+unsigned countPasses(SmallVector<uint32_t> words, unsigned banks) {
+  unsigned distinct = getRank(words);
+  for (uint32_t &word : words)
+    word %= banks;
+  return 1u << (distinct - getRank(words));
+}
+
+/// Calls `ask` with an op that converts `source` to `target`, outside of any module: stock decides
+/// on ops.
+template <typename Function>
+auto probe(RankedTensorType source, RankedTensorType target, bool forceShuffle, Function ask) {
+  OpBuilder builder(source.getContext());
+  Location loc = builder.getUnknownLoc();
+  auto operand = UnrealizedConversionCastOp::create(builder, loc, source, ValueRange());
+  auto convert = ttg::ConvertLayoutOp::create(builder, loc, target, operand.getResult(0));
+  convert.setForceWarpShuffle(forceShuffle);
+  auto answer = ask(convert);
+  convert->erase();
+  operand->erase();
+  return answer;
+}
+
+/// Returns how many byte permutations it takes to regroup the elements of a thread in registers of
+/// 32 bits. Stock emits one per register where pairs stay together, and seven where each byte comes
+/// from another register, four of them around shuffles.
+unsigned countPermutes(const LinearLayout &source, const LinearLayout &destination, unsigned bits,
+                       bool shuffles) {
+  StringAttr kRegister = getName(source, "register");
+  const auto &from = source.getBases().lookup(kRegister),
+             &to = destination.getBases().lookup(kRegister);
+  unsigned packed = bits < bankBits ? llvm::Log2_32(bankBits / bits) : 0, kept = 0;
+  while (kept < packed && kept < from.size() && kept < to.size() && from[kept] == to[kept])
+    ++kept;
+  unsigned words =
+      std::max(source.getInDimSize(kRegister), destination.getInDimSize(kRegister)) >> packed;
+  unsigned each = packed == kept ? 0 : packed - kept == 1 ? !shuffles : shuffles ? 4 : 7;
+  return each * std::max(1u, words);
+}
+
+/// Whether `exchange` selects bytes, rather than whole registers, before or after the shuffle, in a
+/// way that takes a lane's bytes from two registers at once.
+bool mixesRegisters(const DecomposedWarpConversion::TranspositionInfo &exchange) {
+  auto is = [&](uint16_t before, uint16_t after) {
+    return exchange.topPreSel == before && exchange.topPostSel == after;
+  };
+  return exchange.topPreSel != exchange.topPostSel && !is(0x5140, 0x6240) && !is(0x6420, 0x5410) &&
+         !is(0x3210, 0x3120);
+}
+
+} // namespace
+
+/// Where an exchange through shared memory puts elements, and by which instructions.
+struct ConversionModel::SharedPlan {
+  LinearLayout memory;
+  ttg::LocalMemOpTile storeTile, loadTile;
+  bool storesMatrices, loadsMatrices;
+};
+
+StringRef stringify(ConversionPath path) {
+  switch (path) {
+  case ConversionPath::None:
+    return "nothing";
+  case ConversionPath::Registers:
+    return "registers";
+  case ConversionPath::Shuffle:
+    return "shuffles";
+  case ConversionPath::WarpShared:
+    return "shared memory of a warp";
+  case ConversionPath::BlockShared:
+    return "shared memory of a CTA";
+  case ConversionPath::ClusterShared:
+    return "shared memory of a cluster";
+  }
+  llvm_unreachable("not a path");
+}
+
+unsigned getExchangeBits(Type element) {
+  if (isa<PointerType>(element))
+    return 64;
+  return std::max(8u, element.getIntOrFloatBitWidth());
+}
+
+ConversionModel::ConversionModel(ModuleOp module) {
+  auto attribute = module->getAttrOfType<StringAttr>(ttg::AttrTargetName);
+  StringRef name = attribute ? attribute.getValue() : StringRef();
+  if (attribute)
+    target = TargetInfoBase::fromModuleOp(module);
+  prices = llvm::find_if(
+      allPrices, [&](const InstructionPrices &row) { return name.starts_with(row.target); });
+}
+
+ConversionModel::SharedPlan ConversionModel::planExchange(const LinearLayout &source,
+                                                          const LinearLayout &destination,
+                                                          unsigned bits) const {
+  SmallVector<ttg::LocalMemOpTile> stores{{{}, {0, 1, 2}, {}}}, loads{{{}, {0, 1, 2}, {}}};
+  bool acrossBlocks = !isCvtDimSync(source, destination, getName(source, "block"));
+  if (target)
+    std::tie(stores, loads) = ttg::getSrcDstTiles(*target, bits, acrossBlocks);
+  auto [memory, used] = ttg::optimalSwizzling(source, destination, stores, loads, bits);
+  auto [store, load] = used;
+  // The tiles behind the first are those of the matrix instructions, which only CUDA has.
+  bool hasMatrices = target && target->isCuda();
+  return {memory, stores[store], loads[load], hasMatrices && store > 0, hasMatrices && load > 0};
+}
+
+LinearLayout ConversionModel::getSharedLayout(LinearLayout source, LinearLayout target,
+                                              unsigned bits) const {
+  return planExchange(removeBroadcastRegisters(source), removeBroadcastRegisters(target), bits)
+      .memory;
+}
+
+void ConversionModel::addShuffles(ConversionCost &cost, const LinearLayout &source,
+                                  const LinearLayout &destination, unsigned bits) const {
+  DecomposedWarpConversion factors = getWarpLayoutConvertDecomposition(
+      removeBroadcastRegisters(source), removeBroadcastRegisters(destination), bits);
+  StringAttr kRegister = getName(source, "register"), kLane = getName(source, "lane");
+  unsigned registers = factors.pReg.getInDimSize(kRegister) >> factors.nPack;
+  // Lanes exchange 32 bits at once.
+  unsigned parts = std::max(1u, bits / 32);
+  unsigned exchanges = factors.mixedTranspositions.size();
+
+  // A register that every lane keeps needs no shuffle.
+  const LinearLayout &map = factors.shuffleMap;
+  unsigned fixed = 0;
+  bool lanesStay = true;
+  for (StringAttr dim : map.getInDimNames())
+    for (auto [bit, basis] : llvm::enumerate(map.getBases().lookup(dim))) {
+      if (dim == kRegister)
+        fixed += basis.front() != 0;
+      else
+        lanesStay &= basis.front() == (dim == kLane ? 1 << bit : 0);
+    }
+
+  if (exchanges == 1 && lanesStay && !mixesRegisters(factors.mixedTranspositions.front())) {
+    cost.shuffles = parts * registers / 2;
+    cost.selects = parts * registers * 3 / 2;
+    return;
+  }
+  cost.shuffles = parts * (lanesStay ? registers - (registers >> fixed) : registers);
+  cost.selects = parts * registers * 2 * exchanges;
+}
+
+void ConversionModel::addExchange(ConversionCost &cost, LinearLayout source,
+                                  LinearLayout destination, unsigned bits) const {
+  source = removeBroadcastRegisters(source);
+  destination = removeBroadcastRegisters(destination);
+  SharedPlan plan = planExchange(source, destination, bits);
+  MLIRContext *ctx = source.getInDimNames().begin()->getContext();
+  StringAttr kRegister = StringAttr::get(ctx, "register"), kLane = StringAttr::get(ctx, "lane"),
+             kReps = StringAttr::get(ctx, "reps"), kOffset = StringAttr::get(ctx, "offset");
+  cost.rounds = plan.memory.getInDimSize(kReps);
+  cost.scratchBytes = plan.memory.getTotalOutDimSize() / cost.rounds * bits / 8;
+  unsigned barriers = 2 * cost.rounds - 1;
+  if (cost.path == ConversionPath::WarpShared)
+    cost.warpBarriers = barriers;
+  else if (cost.path == ConversionPath::BlockShared)
+    cost.blockBarriers = barriers;
+  else
+    cost.clusterBarriers = barriers;
+
+  auto reps = LinearLayout::identity1D(cost.rounds, kRegister, kReps);
+  unsigned banks = target ? target->getSharedMemoryBanks() : 32;
+  auto getAccess = [&](const LinearLayout &layout, const ttg::LocalMemOpTile &tile, bool isMatrix) {
+    LinearLayout whole = layout.invertAndCompose(plan.memory);
+    // A warp of a layout that swizzles over warps can begin with another round than its neighbour.
+    if (std::optional<ColumnAction> roundsLast = regPermForDivide(whole, reps, /*left=*/false))
+      whole = roundsLast->apply(whole);
+    SmallVector<StringAttr> places = llvm::to_vector(whole.getOutDimNames());
+    llvm::erase(places, kReps);
+    LinearLayout round = whole.sublayout(llvm::to_vector(whole.getInDimNames()), places)
+                             .resizeInDim(kRegister, whole.getInDimSize(kRegister) / cost.rounds);
+    round = round.reshapeOuts({{kOffset, round.getTotalOutDimSize()}});
+
+    auto getWords = [&](StringAttr dim) {
+      SmallVector<uint32_t> words;
+      for (const std::vector<int32_t> &basis : round.getBases().lookup(dim))
+        words.push_back(basis.front() * bits / bankBits);
+      return words;
+    };
+    unsigned registers = round.getInDimSize(kRegister);
+    SmallVector<uint32_t> lanes = getWords(kLane), phase;
+    SharedAccess access;
+    access.isMatrix = isMatrix;
+    if (isMatrix) {
+      access.vectorBits = std::min(128u, registers * bits);
+      // A matrix is eight rows of 128 bits.
+      for (uint32_t word : {1, 2})
+        phase.push_back(word);
+      for (int32_t lane : tile.laneAddr)
+        phase.push_back(lanes[lane]);
+      access.wavefronts = access.vectorBits / bankBits;
+    } else {
+      auto [elements, action] = largestVectorisation(ctx, round, bits);
+      access.vectorBits = elements * bits;
+      for (uint32_t word = 1; word < access.vectorBits / bankBits; word *= 2)
+        phase.push_back(word);
+      if (tile.laneMask.empty()) {
+        unsigned together = wavefrontBits / std::max(bankBits, access.vectorBits);
+        llvm::append_range(phase, ArrayRef(lanes).take_front(llvm::Log2_32(together)));
+      }
+      for (int32_t mask : tile.laneMask) {
+        uint32_t word = 0;
+        for (auto [bit, lane] : llvm::enumerate(lanes))
+          word ^= (mask >> bit) & 1 ? lane : 0;
+        phase.push_back(word);
+      }
+      unsigned lanesCount = 1u << lanes.size();
+      access.wavefronts =
+          std::max(1u, lanesCount * std::max(bankBits, access.vectorBits) / wavefrontBits);
+    }
+    access.instructions = std::max(1u, registers * bits / access.vectorBits) * cost.rounds;
+    unsigned least = access.wavefronts * access.instructions;
+    access.wavefronts = least * countPasses(phase, banks);
+    access.conflicts = access.wavefronts - least;
+    return access;
+  };
+  cost.stores = getAccess(source, plan.storeTile, plan.storesMatrices);
+  cost.loads = getAccess(destination, plan.loadTile, plan.loadsMatrices);
+}
+
+ConversionCost ConversionModel::compute(RankedTensorType sourceType,
+                                        RankedTensorType destinationType, bool forceShuffle) const {
+  ConversionCost cost;
+  LinearLayout source = ttg::toLinearLayout(sourceType);
+  LinearLayout destination = ttg::toLinearLayout(destinationType);
+  StringAttr kWarp = getName(source, "warp"), kBlock = getName(source, "block");
+  cost.warps = source.getInDimSize(kWarp);
+  unsigned bits = getExchangeBits(sourceType.getElementType());
+  bool isLocal = cvtReordersRegisters(sourceType, destinationType);
+  bool shuffles =
+      !isLocal && probe(sourceType, destinationType, forceShuffle,
+                        [](ttg::ConvertLayoutOp op) { return cvtNeedsWarpShuffle(op); });
+  cost.permutes = countPermutes(removeBroadcastRegisters(source),
+                                removeBroadcastRegisters(destination), bits, shuffles);
+  if (isLocal) {
+    cost.path = source == destination ? ConversionPath::None : ConversionPath::Registers;
+  } else if (shuffles) {
+    cost.path = ConversionPath::Shuffle;
+    addShuffles(cost, source, destination, bits);
+  } else {
+    cost.path = !isCvtDimSync(source, destination, kBlock)  ? ConversionPath::ClusterShared
+                : !isCvtDimSync(source, destination, kWarp) ? ConversionPath::BlockShared
+                                                            : ConversionPath::WarpShared;
+    addExchange(cost, source, destination, bits);
+  }
+  cost.busyCycles =
+      cost.warps *
+      (prices->wavefront * (cost.stores.wavefronts + cost.loads.wavefronts) +
+       prices->shuffle * cost.shuffles + prices->select * (cost.selects + cost.permutes));
+  cost.cycles = cost.busyCycles + (isLocal ? 0 : prices->conversion) + prices->round * cost.rounds +
+                prices->blockBarrier * cost.blockBarriers +
+                prices->clusterBarrier * cost.clusterBarriers +
+                prices->warpBarrier * cost.warpBarriers;
+  return cost;
+}
+
+const ConversionCost &ConversionModel::getCost(RankedTensorType source, Attribute encoding,
+                                               bool forceShuffle) const {
+  std::unique_ptr<ConversionCost> &cost = known[{source, encoding, forceShuffle}];
+  if (!cost)
+    cost = std::make_unique<ConversionCost>(
+        compute(source, source.cloneWithEncoding(encoding), forceShuffle));
+  return *cost;
+}
+
+const ConversionCost &ConversionModel::getCost(ttg::ConvertLayoutOp convert) const {
+  return getCost(convert.getSrc().getType(), convert.getType().getEncoding(),
+                 convert.getForceWarpShuffle());
+}
+
+bool ConversionModel::canShuffle(RankedTensorType source, Attribute encoding) const {
+  LinearLayout moved = minimalCvtLayout(source, source.cloneWithEncoding(encoding));
+  return llvm::all_of(moved.getInDimNames(),
+                      [](StringAttr dim) { return dim == "register" || dim == "lane"; }) &&
+         llvm::is_contained(
+             llvm::map_range(moved.getInDimNames(), [](StringAttr dim) { return dim.getValue(); }),
+             "lane");
+}
+
+} // namespace tritonext::layout
