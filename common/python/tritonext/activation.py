@@ -3,7 +3,8 @@
 The active pipelines of a context are those of the process, in the order they were enabled, then those of the
 surrounding :class:`use` scopes from outer to inner. Scopes are context variables: a thread starts without any, an
 asyncio task inherits its creator's. A pipeline that is already active is not added again, and of two pipelines of one
-extension the inner one holds, in the place of the outer one.
+extension the inner one holds. Default pipelines of several extensions come in one order, however they were activated:
+each behind those of the extensions that its own one requires, and else by id.
 
 Importing this module touches nothing; the first activation installs the hooks of ``tritonext._triton.pipeline``.
 """
@@ -35,7 +36,7 @@ class State:
     Make states with :func:`state_of`.
 
     Attributes:
-        pipelines: Active pipelines, outer first.
+        pipelines: Active pipelines, outer first, those of extensions in their own order.
         key: Text that changes with their content and order.
         answer: What Triton appends to its disk key and to its in-process specialization.
     """
@@ -53,6 +54,7 @@ _states: dict[str, State] = {}
 
 def state_of(pipelines: tuple[Pipeline, ...]) -> State:
     """Return the state in which exactly ``pipelines`` are active."""
+    pipelines = _ordered(pipelines)
     key = cachekey.digest(versions.load()["tritonext"]["version"], *(pipeline.key() for pipeline in pipelines))
     state = _states[key] = State(pipelines, key)
     return state
@@ -82,6 +84,31 @@ def _compose(outer: tuple[Pipeline, ...], inner: Iterable[Pipeline]) -> tuple[Pi
         else:
             result.append(pipeline)
     return tuple(result)
+
+
+def _ordered(pipelines: tuple[Pipeline, ...]) -> tuple[Pipeline, ...]:
+    """Return ``pipelines`` with those of extensions in an order that does not depend on how they were activated.
+
+    Others keep their places: whoever wrote them knows what they go with.
+    """
+    own = {pipeline.extension: pipeline for pipeline in pipelines if pipeline.extension is not None}
+    if len(own) < 2:
+        return pipelines
+    from . import loader
+
+    known = {identifier: library.extension for identifier, library in loader.loaded().items()}
+    order: dict[str, None] = {}
+
+    def add(identifier: str) -> None:
+        installed = known.get(identifier)
+        for requirement in sorted(installed.manifest.requires, key=str) if installed else ():
+            add(requirement.id)
+        order.setdefault(identifier)
+
+    for identifier in sorted(own):
+        add(identifier)
+    sequence = (own[identifier] for identifier in order if identifier in own)
+    return tuple(pipeline if pipeline.extension is None else next(sequence) for pipeline in pipelines)
 
 
 class _Process:

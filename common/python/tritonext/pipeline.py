@@ -5,10 +5,11 @@ name with an occurrence, and says what happens there. Nothing here touches Trito
 passes that the installed backend really runs when a kernel is compiled, and an anchor that is absent or ambiguous is
 an error then, before anything is stored.
 
-Composition. Active pipelines apply in order, outer before inner. Insertions at one anchor keep that order. Disabling a
-pass twice is one disabling. An insertion at a disabled or replaced pass holds: the anchor names a place in the stock
-order. Two replacements of one pass, replacing and disabling one pass, two replacements of one stage, a replaced stage
-with steps inside it, and a replaced pipeline with anything but wrapped stages are conflicts.
+Composition. Active pipelines apply in order, outer before inner, those of extensions in an order of their own.
+Insertions at one anchor keep that order. Disabling a pass twice is one disabling. An insertion at a disabled or
+replaced pass holds: the anchor names a place in the stock order. Two replacements of one pass, replacing and disabling
+one pass, two replacements of one stage, a replaced stage with steps inside it, and a replaced pipeline with anything
+but wrapped stages are conflicts.
 """
 
 from __future__ import annotations

@@ -2,15 +2,18 @@
 
 import asyncio
 import contextvars
+import itertools
 import threading
+from types import SimpleNamespace
 
 import pytest
 import triton
 import triton.language as tl
 
 import tritonext
-from tritonext import Pipeline, activation, disable_pass, insert_after, wrap_stage
+from tritonext import Pipeline, activation, disable_pass, insert_after, loader, wrap_stage
 from tritonext.errors import OptionError, PipelineError
+from tritonext.manifest import Requirement
 from tritonext.testing import run_python
 
 COALESCE = ("ttgir", "ttgpuir.coalesce")
@@ -77,6 +80,28 @@ def test_inner_pipeline_of_an_extension_holds_in_place_of_the_outer():
         # The extension is not installed; its content does not matter here.
         object.__setattr__(pipeline, "_key", pipeline.name)
     assert [p.name for p in activation._compose((first, outer), (second,))] == ["second", "outer"]
+
+
+def test_extensions_have_an_order_of_their_own(monkeypatch):
+    def required_by(name, *requires):
+        manifest = SimpleNamespace(requires=tuple(map(Requirement, requires)))
+        return SimpleNamespace(extension=SimpleNamespace(manifest=manifest))
+
+    # "a" comes behind "c", which it requires by way of "between".
+    loaded = {"a": required_by("a", "between"), "between": required_by("between", "c"), "c": required_by("c")}
+    monkeypatch.setattr(loader, "loaded", lambda: loaded)
+    pipelines = {}
+    for identifier in "abc":
+        pipelines[identifier] = Pipeline(ONE.steps, name=identifier)
+        object.__setattr__(pipelines[identifier], "extension", identifier)
+        # They are not installed; their content does not matter here.
+        object.__setattr__(pipelines[identifier], "_key", identifier)
+    states = []
+    for order in itertools.permutations("abc"):
+        first, *others = (pipelines[identifier] for identifier in order)
+        states.append(activation.state_of((first, TWO, *others)))
+    assert {tuple(pipeline.name for pipeline in state.pipelines) for state in states} == {("c", "two", "a", "b")}
+    assert len({state.key for state in states}) == 1
 
 
 def test_scopes_left_in_another_order_are_refused():
