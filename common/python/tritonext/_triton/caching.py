@@ -23,7 +23,7 @@ from triton import knobs
 from triton.compiler import compiler
 from triton.runtime import _async_compile, autotuner, jit
 
-from tritonext import _import_hook, activation
+from tritonext import _import_hook, _torch, activation
 from tritonext.errors import PipelineError, TritonextError
 from tritonext.manifest import STAGES
 
@@ -123,6 +123,7 @@ def install_opt_in() -> None:
             self.__dict__["compile"] = value
 
         jit.JITFunction.compile = property(get, put)
+        _torch.install()
         _opt_in_installed = True
 
 
