@@ -21,7 +21,7 @@ from tritonext._triton import wheel
 from tritonext.errors import TritonextError
 from tritonext.registry import InstalledExtension
 
-__all__ = ["Finished", "gpu_missing", "install_copy", "lit_config", "run_python"]
+__all__ = ["Finished", "browser", "gpu_missing", "install_copy", "lit_config", "run_python"]
 
 _FILECHECK_OPTIONS = "--enable-var-scope --allow-unused-prefixes=false"
 
@@ -105,6 +105,12 @@ def install_copy(
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
     (info / "entry_points.txt").write_text(f"[tritonext.extensions]\n{identifier} = {package.name}\n")
     return package
+
+
+def browser() -> str | None:
+    """Return the distribution's Chromium: the file that TRITONEXT_CHROMIUM names, or the one on PATH; None without."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return os.environ.get("TRITONEXT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def gpu_missing() -> str | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
 import re
-import shutil
 import subprocess
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from tritonext.errors import UserError
+from tritonext.testing import browser
 from tritonext_profiler import compare, proton, storage
 from tritonext_profiler.analysis import analyze
 from tritonext_profiler.assemble import assemble
@@ -188,12 +187,6 @@ def test_the_terminal_view(gemm_profile, specialized_profile):
         r"no launch was recorded",
     ):
         assert re.search(line, shown), line
-
-
-def browser():
-    """Return the distribution's Chromium: the file that TRITONEXT_CHROMIUM names, or the one on PATH."""
-    names = ("chromium-headless-shell", "chromium", "chromium-browser")
-    return os.environ.get("TRITONEXT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def test_the_page_is_one_small_file_that_a_browser_draws(gemm_profile, specialized_profile, tmp_path):
