@@ -85,15 +85,13 @@ def clang_format(fix: bool) -> list[str]:
     return tool("clang-format", *(["-i"] if fix else ["--dry-run", "--Werror"]), *files) if files else []
 
 
-KINDS = ("pass", "dialect", "op", "backend", "profiler")
-
-
 def template() -> Iterable[str]:
     """Render the template of extensions for each kind and for all of them, and check what comes out as our own."""
+    known = workspace.kinds()
     with tempfile.TemporaryDirectory() as scratch:
-        for kinds in (*((kind,) for kind in KINDS), KINDS):
+        for kinds in (*([kind] for kind in known), known):
             place = pathlib.Path(scratch, "-".join(kinds))
-            answers = {f"with_{kind}": kind in kinds for kind in KINDS} | {"id": "demo"}
+            answers = {f"with_{kind}": kind in kinds for kind in known} | {"id": "demo"}
             made = pathlib.Path(
                 cookiecutter(
                     str(ROOT / "templates" / "extension"),

@@ -24,14 +24,14 @@ import workspace
 
 ENVIRONMENT = workspace.ROOT / "build" / "newcomer"
 WORK = workspace.ROOT / "build" / "newcomer-work"
-KINDS = ("pass", "dialect", "op", "backend", "profiler")
 # Seconds of processor time from `tritonext new` to green tests.
 LIMIT = 180
 
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", default=KINDS, help=f"some of {', '.join(KINDS)}")
+    known = workspace.kinds()
+    parser.add_argument("kinds", nargs="*", default=known, help=f"some of {', '.join(known)}")
     kinds = parser.parse_args(argv).kinds
 
     (wheel,) = build.DIST.glob("tritonext-*.whl")

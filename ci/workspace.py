@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
 import pathlib
 import sys
 import tomllib
 
-__all__ = ["ROOT", "extension_directory", "extensions", "pins", "program", "requirements"]
+__all__ = ["ROOT", "extension_directory", "extensions", "kinds", "pins", "program", "requirements"]
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -41,6 +42,12 @@ def extension_directory(name: str) -> pathlib.Path:
     if name not in found:
         raise SystemExit(f"unknown extension {name!r}\n  expected: one of {', '.join(found)}")
     return found[name]
+
+
+def kinds() -> list[str]:
+    """Return what an extension can start from, as the questions of the template say."""
+    questions = json.loads((ROOT / "templates" / "extension" / "cookiecutter.json").read_text())
+    return [name.removeprefix("with_") for name in questions if name.startswith("with_")]
 
 
 def requirements(group: str) -> list[str]:

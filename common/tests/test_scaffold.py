@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import py_compile
 import re
@@ -36,6 +37,11 @@ def files(directory: pathlib.Path) -> dict[str, str]:
 def whole(tmp_path_factory) -> pathlib.Path:
     """An extension of every kind; tests must not change it."""
     return scaffold.create("demo", list(scaffold.KINDS), tmp_path_factory.mktemp("whole") / "demo")
+
+
+def test_the_template_asks_for_each_kind():
+    questions = json.loads((scaffold.template_dir() / "cookiecutter.json").read_text())
+    assert [name.removeprefix("with_") for name in questions if name.startswith("with_")] == list(scaffold.KINDS)
 
 
 @pytest.mark.parametrize("kind", scaffold.KINDS)
