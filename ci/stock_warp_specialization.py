@@ -144,7 +144,9 @@ def reason(text: str) -> str:
 def compile_all(names: list[str], target: str) -> None:
     """Compile kernels and print a line of JSON for each: its name, and what became of it."""
     sys.path.insert(0, str(TESTS))
-    from kernels import KERNELS, running
+    from kernels import KERNELS
+
+    from tritonext.testing.cases import running
 
     for name in names:
         print(json.dumps([name, None]), flush=True)

@@ -29,6 +29,7 @@ __all__ = [
     "Transformer",
     "bfloat16_bits",
     "float8_bits",
+    "interpret_exactly",
     "interpreted",
     "numpy_dtype",
     "round_to_tf32",
@@ -276,6 +277,24 @@ class Builder(interpreter.InterpreterBuilder):
         if d.dtype.scalar == tl.bfloat16:
             return TensorHandle(bfloat16_bits(product), tl.bfloat16)
         return TensorHandle(product.astype(d.data.dtype), d.dtype.scalar)
+
+
+class _Exact(Builder):
+    """The builder above on the memory of this process."""
+
+    def __init__(self) -> None:
+        super().__init__(None, lambda name: NotImplementedError(name))
+
+    create_masked_load = interpreter.InterpreterBuilder.create_masked_load
+    create_masked_store = interpreter.InterpreterBuilder.create_masked_store
+    create_atomic_rmw = interpreter.InterpreterBuilder.create_atomic_rmw
+    create_atomic_cas = interpreter.InterpreterBuilder.create_atomic_cas
+
+
+def interpret_exactly() -> None:
+    """Make launches under ``TRITON_INTERPRET`` compute exactly in bfloat16 and 8-bit floats, from now on."""
+    interpreter.interpreter_builder = _Exact()
+    interpreter.interpreter_semantic = TritonSemantic(interpreter.interpreter_builder)
 
 
 _COMBINE = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from kernels import KERNELS, running
+from kernels import KERNELS
 
 import tritonext
+from tritonext.testing.cases import running
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")

@@ -10,8 +10,9 @@ import numpy as np
 import triton
 import triton.language as tl
 
+from tritonext.testing.cases import epsilon, rounded
+
 from .case import USED_BETWEEN, Arguments, Case, Shape, Tensor, Tolerance, normal, output, within
-from .formats import epsilon, rounded
 
 __all__ = ["CASES", "forward", "forward_packed", "keys_gradient", "queries_gradient", "row_products"]
 

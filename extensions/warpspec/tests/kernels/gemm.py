@@ -9,6 +9,8 @@ import numpy as np
 import triton
 import triton.language as tl
 
+from tritonext.testing.cases import rounded
+
 from .case import (
     NO_PRODUCT,
     POINTERS,
@@ -22,7 +24,6 @@ from .case import (
     output,
     within,
 )
-from .formats import rounded
 
 __all__ = ["CASES", "gemm", "gemm_clamped", "gemm_persistent", "gemm_scaled", "gemm_walking", "swiglu"]
 

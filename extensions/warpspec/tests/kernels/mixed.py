@@ -9,8 +9,9 @@ import numpy as np
 import triton
 import triton.language as tl
 
+from tritonext.testing.cases import rounded
+
 from .case import Arguments, Case, Shape, Tensor, normal, output, within
-from .formats import rounded
 from .gemm import tile_of
 
 __all__ = ["CASES", "gemm_group_quantized", "gemm_scaled_by_descriptor"]

@@ -9,8 +9,9 @@ import numpy as np
 import triton
 import triton.language as tl
 
+from tritonext.testing.cases import epsilon, rounded
+
 from .case import NO_PRODUCT, USED_BETWEEN, Arguments, Case, Shape, Tensor, normal, output, within
-from .formats import epsilon, rounded
 from .gemm import sigmoid
 
 __all__ = ["CASES", "activation", "linear_attention", "mlp", "norm_quantize", "softmax"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from kernels import KERNELS, SPECIALIZED, running
+from kernels import KERNELS, SPECIALIZED
 
 import tritonext
 from tritonext import remarks
 from tritonext.testing import run_python
+from tritonext.testing.cases import running
 
 TARGET = "cuda:90"
 

@@ -1,4 +1,4 @@
-"""Running kernels of the corpus on the simulator and on a GPU, and judging what they write."""
+"""Running kernels of a corpus on the simulator and on a GPU, and judging what they write."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from .formats import decode, encode
 __all__ = ["launch", "results", "simulate", "worst"]
 
 _TORCH = {
+    "fp64": "float64",
     "fp32": "float32",
     "fp16": "float16",
     "bf16": "bfloat16",
     "fp8e5": "float8_e5m2",
     "fp8e4nv": "float8_e4m3fn",
+    "i1": "bool",
     "i8": "int8",
+    "i16": "int16",
     "i32": "int32",
+    "i64": "int64",
 }
 
 

@@ -10,13 +10,17 @@ __all__ = ["decode", "encode", "epsilon", "rounded"]
 
 # MLIR's name of each type, and the bits of fraction of a floating-point type.
 _TYPES = {
+    "fp64": ("f64", 52),
     "fp32": ("f32", 23),
     "fp16": ("f16", 10),
     "bf16": ("bf16", 7),
     "fp8e5": ("f8E5M2", 2),
     "fp8e4nv": ("f8E4M3FN", 3),
+    "i1": ("i1", None),
     "i8": ("i8", None),
+    "i16": ("i16", None),
     "i32": ("i32", None),
+    "i64": ("i64", None),
 }
 
 
