@@ -33,6 +33,7 @@ class Instruction(NamedTuple):
         operands: Its operands as printed.
         jump: The address a branch may go to.
         ends: Whether the program always ends here.
+        guarded: Whether it is executed under a condition.
     """
 
     address: int
@@ -40,6 +41,7 @@ class Instruction(NamedTuple):
     operands: str = ""
     jump: int | None = None
     ends: bool = False
+    guarded: bool = False
 
 
 @dataclass(frozen=True)
@@ -348,7 +350,9 @@ def _sass(cubin: bytes) -> Iterable[Instruction]:
         address, predicate, name, operands = int(match[1], 16), match[2], match[3], match[4].strip()
         target = _SASS_JUMP.search(operands) if name.startswith("BRA") else None
         ends = name == "EXIT" and predicate is None and not operands
-        yield Instruction(address, name, operands, int(target[1], 16) if target else None, ends)
+        # A branch may have its condition as an operand too: `BRA.U UP0, 0x100`.
+        guarded = predicate is not None or (target is not None and "," in operands)
+        yield Instruction(address, name, operands, int(target[1], 16) if target else None, ends, guarded)
 
 
 _GCN = re.compile(r"^\s+((?:s|v|ds|global|buffer|flat|scratch|tensor|cluster)_\w+)[ \t]*([^;\n]*)")
@@ -362,7 +366,7 @@ def _gcn(text: str) -> Iterable[Instruction]:
         if match := _GCN.match(line):
             operands = match[2].strip()
             jump = labels.get(operands) if "branch" in match[1] else None
-            yield Instruction(number, match[1], operands, jump, match[1] == "s_endpgm")
+            yield Instruction(number, match[1], operands, jump, match[1] == "s_endpgm", "cbranch" in match[1])
 
 
 _NVIDIA = _Nvidia()

@@ -2,6 +2,7 @@
 #include "tritonext_profiler/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -19,12 +20,14 @@ namespace {
 
 // The layout of the memory; `docs/records.md` explains it.
 constexpr uint64_t magic = 0x31464f5250545854;
-constexpr int version = 1;
-constexpr int64_t alignment = 128, headBytes = 96, recordBytes = 8;
-constexpr int64_t slotSegments = 8, slotCount = 16, slotFirst = 20, slotMask = 24, slotBlocks = 28,
-                  slotBase = 32, slotShift = 36, slotStep = 40, slotEnded = 128;
-constexpr int64_t headKernel = 8, headBlock = 16, headWarp = 28, headStart = 32, headEnd = 48,
-                  headAttempted = 64, headDone = 72;
+constexpr int version = 2;
+constexpr int64_t alignment = 128, headBytes = 80, unitBytes = 16;
+constexpr size_t unitRecords = 3;
+// The low bits of the slot's address say which blocks record, so that others read nothing.
+constexpr int64_t slotAlignment = 4096;
+constexpr int64_t tagFirst = 1, tagStep = 6, tagMask = 31;
+constexpr int64_t slotRing = 16, slotEnded = 128, counterBytes = 64;
+constexpr int64_t headBlock = 16, headStart = 32, headEnd = 48, headAttempted = 64;
 
 /// Builds what both targets have, each in its own way.
 class Target : public OpBuilder {
@@ -53,21 +56,28 @@ public:
   Value wide(Value value) { return LLVM::ZExtOp::create(*this, loc, getI64Type(), value); }
   Value low(Value value) { return LLVM::TruncOp::create(*this, loc, getI32Type(), value); }
   Value high(Value value) { return low(LLVM::LShrOp::create(*this, loc, value, number(32, 64))); }
-  /// Returns the 64 bits that two halves make.
-  Value join(Value lowHalf, Value highHalf) {
-    return either(wide(lowHalf), LLVM::ShlOp::create(*this, loc, wide(highHalf), number(32, 64)));
-  }
   Value at(Value base, int64_t offset) {
     return LLVM::GEPOp::create(*this, loc, pointer(), getI8Type(), base,
                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
   }
   Value load(Type type, Value base, int64_t offset) {
-    return LLVM::LoadOp::create(*this, loc, type, at(base, offset),
-                                type.getIntOrFloatBitWidth() / 8);
+    int64_t size = 0;
+    if (auto vector = dyn_cast<VectorType>(type))
+      size = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+    else
+      size = type.getIntOrFloatBitWidth() / 8;
+    return LLVM::LoadOp::create(*this, loc, type, at(base, offset), size);
   }
-  void store(Value value, Value base, int64_t offset) {
-    LLVM::StoreOp::create(*this, loc, value, at(base, offset),
-                          value.getType().getIntOrFloatBitWidth() / 8);
+  Value element(Value vector, int64_t index) {
+    return LLVM::ExtractElementOp::create(*this, loc, vector, number(index));
+  }
+  /// Stores 16 bytes at once, values of one type.
+  void store(ValueRange values, Value base, int64_t offset) {
+    auto type = VectorType::get(values.size(), values.front().getType());
+    Value all = LLVM::PoisonOp::create(*this, loc, type);
+    for (auto [index, value] : llvm::enumerate(values))
+      all = LLVM::InsertElementOp::create(*this, loc, all, value, number(index));
+    LLVM::StoreOp::create(*this, loc, all, at(base, offset), unitBytes);
   }
 
   void assembly(StringRef text, StringRef constraints, ValueRange operands) {
@@ -131,8 +141,8 @@ public:
     return read.getResult(0);
   }
 
-  /// Builds the store of a record.
-  void record(Value writes, Value address, int64_t offset, Value now, int64_t region) {
+  /// Builds the store of a unit: a region, and the clocks of records or what belongs to one.
+  void unit(Value writes, Value address, int64_t offset, int64_t region, ArrayRef<Value> values) {
     if (isAmd) {
       Block *before = getInsertionBlock();
       Block *after = before->splitBlock(getInsertionPoint());
@@ -140,29 +150,42 @@ public:
       setInsertionPointToEnd(before);
       LLVM::CondBrOp::create(*this, loc, writes, write, after);
       setInsertionPointToEnd(write);
-      Value place = LLVM::IntToPtrOp::create(*this, loc, pointer(), address);
-      store(now, place, offset);
-      store(number(region), place, offset + 4);
+      SmallVector<Value> all{number(region)};
+      all.append(values.begin(), values.end());
+      all.resize(unitBytes / 4, all.back());
+      store(all, LLVM::IntToPtrOp::create(*this, loc, pointer(), address), offset);
       LLVM::BrOp::create(*this, loc, after);
       setInsertionPointToStart(after);
       return;
     }
-    std::string text = "@$0 st.global.v2.u32 [$1 + " + llvm::utostr(offset) + "], {$2, " +
-                       llvm::utostr(region) + "};";
-    assembly(text, "b,l,r", {writes, address, now});
+    // What is not written is not read either, and to keep it would take registers.
+    std::string text =
+        (values.size() == 1 ? "@$0 st.global.v2.u32 [$1 + " : "@$0 st.global.v4.u32 [$1 + ") +
+        llvm::utostr(offset) + "], {" + llvm::utostr(region);
+    std::string constraints = "b,l";
+    SmallVector<Value> operands{writes, address};
+    for (Value value : values) {
+      text += ", $" + llvm::utostr(operands.size());
+      constraints += ",r";
+      operands.push_back(value);
+    }
+    assembly(text + (values.size() == 2 ? ", $3};" : "};"), constraints, operands);
   }
 };
 
 /// What a warp keeps from its beginning on.
 struct State {
-  /// Address of the next record, and whether the thread writes it; in memory of the thread that
-  /// LLVM turns into registers.
+  /// Address of the next unit, and whether the thread writes it; in memory of the thread that LLVM
+  /// turns into registers.
   Value next, writes;
-  /// The last low half of an address at which records begin, 0 where none do.
+  /// The last low half of an address at which units begin, 0 where none do.
   Value limit;
-  /// In mode `header`: low halves of clock and timer.
+  /// In mode `header`: clock and timer.
   Value clock, time;
 };
+
+/// Records that are stored together: of one piece of code, of regions that follow each other.
+using Unit = SmallVector<RecordOp, unitRecords>;
 
 class Lowering {
 public:
@@ -171,23 +194,29 @@ public:
         isAmd(targetOf().starts_with("hip")) {}
 
   void run() {
-    kernel.walk([&](RecordOp op) { batches[op->getBlock()].push_back(op); });
-    int64_t largest = 0;
-    for (auto &[block, records] : batches)
-      largest = std::max<int64_t>(largest, records.size());
-    int64_t wanted = module->getAttrOfType<IntegerAttr>(capacityName).getInt() + largest;
-    segmentBytes = llvm::alignTo(headBytes + wanted * recordBytes, alignment);
-    capacity = (segmentBytes - headBytes) / recordBytes;
+    kernel.walk([&](RecordOp op) { join(batches[op->getBlock()], op); });
+    size_t largest = 0;
+    for (auto &[block, units] : batches)
+      largest = std::max(largest, units.size());
+    int64_t wanted = capacityOf() + largest;
+    segmentBytes = llvm::alignTo(headBytes + wanted * unitBytes, alignment);
+    capacity = (segmentBytes - headBytes) / unitBytes;
     batchLimit = capacity - largest;
     describe();
 
     SmallVector<LLVM::ReturnOp> exits;
     kernel.walk([&](LLVM::ReturnOp op) { exits.push_back(op); });
-    begin();
-    for (auto &[block, records] : batches)
-      lower(records);
-    for (LLVM::ReturnOp exit : exits)
-      end(exit);
+    if (isHeader) {
+      stamp();
+      for (LLVM::ReturnOp exit : exits)
+        summarize(exit);
+    } else {
+      begin(duplicate());
+      for (auto &[block, units] : batches)
+        lower(units);
+      for (LLVM::ReturnOp exit : exits)
+        end(exit);
+    }
     Builder builder(module);
     module->setAttr("ttg.profile_scratch_memory_size",
                     builder.getI32IntegerAttr(segments() * segmentBytes));
@@ -205,6 +234,47 @@ private:
   /// Segments of a block; where only begin and end count, those of one warp tell them.
   int64_t segments() { return isHeader ? 1 : warps(); }
   int64_t threads() { return numberOf("ttg.threads-per-warp", 32); }
+
+  static void join(SmallVector<Unit> &units, RecordOp record) {
+    bool follows = !units.empty() && units.back().size() < unitRecords && !record.getValue() &&
+                   !units.back().back().getValue() &&
+                   units.back().back().getRegion() + 1 == record.getRegion();
+    if (!follows)
+      units.emplace_back();
+    units.back().push_back(record);
+  }
+
+  /// Returns how many units have room for the records that a warp may write.
+  int64_t capacityOf() {
+    int64_t most = numberOf(capacityName, 0);
+    auto times = [&](RecordOp record) {
+      auto region =
+          cast<DictionaryAttr>(module->getAttrOfType<ArrayAttr>(regionsName)[record.getRegion()]);
+      auto attribute = region.getAs<IntegerAttr>("times");
+      return attribute ? attribute.getInt() : -1;
+    };
+    // Of each role, and of what has no known number, records and units each time around.
+    llvm::SmallDenseMap<int64_t, int64_t> known;
+    int64_t records = 0, units = 0;
+    for (auto &[block, found] : batches)
+      for (Unit &unit : found) {
+        int64_t count = times(unit.front());
+        if (count < 0) {
+          records += unit.size();
+          ++units;
+        }
+        auto region = cast<DictionaryAttr>(
+            module->getAttrOfType<ArrayAttr>(regionsName)[unit.front().getRegion()]);
+        auto role = region.getAs<IntegerAttr>("role");
+        known[role ? role.getInt() : 0] += std::max<int64_t>(count, 0);
+      }
+    int64_t result = 0;
+    for (auto [role, count] : known)
+      result = std::max(result, count);
+    if (records)
+      result = std::max<int64_t>(llvm::divideCeil(most * units, records), result);
+    return std::min(result, most);
+  }
 
   static llvm::json::Value jsonOf(Attribute attribute) {
     if (auto number = dyn_cast<IntegerAttr>(attribute))
@@ -226,12 +296,19 @@ private:
 
   void describe() {
     llvm::json::Value regions = jsonOf(module->getAttr(regionsName));
-    for (llvm::json::Value &region : *regions.getAsArray())
-      (*region.getAsObject())["batch"] = llvm::json::Array{0, 0};
-    for (auto &[block, records] : batches)
-      for (auto [index, record] : llvm::enumerate(records))
-        (*(*regions.getAsArray())[record.getRegion()].getAsObject())["batch"] =
-            llvm::json::Array{int64_t(index), int64_t(records.size())};
+    for (llvm::json::Value &region : *regions.getAsArray()) {
+      llvm::json::Object &entry = *region.getAsObject();
+      entry.erase("times");
+      entry["batch"] = llvm::json::Array{0, 0};
+      entry["unit"] = llvm::json::Array{0, 0};
+    }
+    for (auto &[block, units] : batches)
+      for (auto [index, unit] : llvm::enumerate(units))
+        for (auto [place, record] : llvm::enumerate(unit)) {
+          llvm::json::Object &entry = *(*regions.getAsArray())[record.getRegion()].getAsObject();
+          entry["batch"] = llvm::json::Array{int64_t(index), int64_t(units.size())};
+          entry["unit"] = llvm::json::Array{int64_t(place), int64_t(unit.size())};
+        }
     llvm::json::Array known;
     for (StringRef category : categoryNames())
       known.push_back(category);
@@ -245,6 +322,7 @@ private:
         {"segments", segments()},
         {"segment_bytes", segmentBytes},
         {"capacity", capacity},
+        {"records", numberOf(capacityName, 0)},
         {"batch_limit", batchLimit},
         {"timer_hz", isAmd ? 100000000 : 1000000000},
         {"roles", jsonOf(module->getAttr(rolesName))},
@@ -277,119 +355,133 @@ private:
     return LLVM::AllocaOp::create(target, target.loc, pointer, type, target.number(1));
   }
 
-  Value slot() { return kernel.getArguments().back(); }
+  /// What the launch slot's address says by itself.
+  struct Tag {
+    Value low, first, step;
+  };
+
+  Tag tagOf(Target &target) {
+    Value whole = LLVM::PtrToIntOp::create(target, target.loc, target.getI64Type(),
+                                           kernel.getArguments().back());
+    Value low = target.low(whole);
+    auto field = [&](int64_t shift) {
+      Value rest = LLVM::LShrOp::create(target, target.loc, low, target.number(shift));
+      return target.both(rest, target.number(tagMask));
+    };
+    return {low, field(tagFirst), field(tagStep)};
+  }
+
+  Value slotOf(Target &target) {
+    Value whole = LLVM::PtrToIntOp::create(target, target.loc, target.getI64Type(),
+                                           kernel.getArguments().back());
+    return LLVM::IntToPtrOp::create(target, target.loc, target.pointer(),
+                                    target.both(whole, target.number(-slotAlignment, 64)));
+  }
+
+  /// Whether a block's number is below two to the power of `first`.
+  Value isEarly(Target &target, const Tag &tag, Value number) {
+    Value rest = LLVM::LShrOp::create(target, target.loc, number, tag.first);
+    return target.compare(LLVM::ICmpPredicate::eq, rest, target.number(0));
+  }
+
+  /// Whether the block records, which no memory is read for.
+  Value isChosen(Target &target, const Tag &tag, Value number) {
+    Value above =
+        LLVM::ShlOp::create(target, target.loc, target.getI32Type(), target.number(-1), tag.step);
+    Value rest =
+        target.both(number, LLVM::XOrOp::create(target, target.loc, above, target.number(-1)));
+    Value multiple = target.compare(LLVM::ICmpPredicate::eq, rest, target.number(0));
+    Value valid = target.compare(LLVM::ICmpPredicate::ne, target.both(tag.low, target.number(1)),
+                                 target.number(0));
+    return target.both(valid, target.either(isEarly(target, tag, number), multiple));
+  }
 
   Value warpOf(Target &target, Value thread) {
     return LLVM::LShrOp::create(target, target.loc, thread,
                                 target.number(llvm::Log2_64(threads())));
   }
 
-  /// Returns the address of the counter of blocks whose warp of this number has ended.
-  Value endedOf(Target &target, Value thread) {
-    Value offset = target.wide(target.mul(warpOf(target, thread), target.number(alignment)));
-    return LLVM::GEPOp::create(target, target.loc, target.pointer(), target.getI8Type(),
-                               target.at(slot(), slotEnded), ArrayRef<LLVM::GEPArg>{offset});
+  SmallVector<Value> blockOf(Target &target) {
+    return {target.block("x"), target.block("y"), target.block("z")};
   }
 
-  Value blockNumber(Target &target, ArrayRef<Value> block) {
+  Value numberOf(Target &target, ArrayRef<Value> block) {
     Value row = target.add(block[1], target.mul(target.blocks(1), block[2]));
     return target.add(block[0], target.mul(target.blocks(0), row));
   }
 
-  /// Returns whether the thread is the one of a warp that records.
-  Value records(Target &target, Value thread, Value number) {
-    Type i32 = target.getI32Type();
-    Value ready =
-        target.compare(LLVM::ICmpPredicate::eq, target.load(target.getI64Type(), slot(), 0),
-                       target.number(magic, 64));
-    Value early =
-        target.compare(LLVM::ICmpPredicate::ult, number, target.load(i32, slot(), slotFirst));
-    Value rest = target.both(number, target.load(i32, slot(), slotMask));
-    Value multiple = target.compare(LLVM::ICmpPredicate::eq, rest, target.number(0));
-    return target.both(isWriter(target, thread),
-                       target.both(ready, target.either(early, multiple)));
-  }
+  /// Where a warp writes, and what it needs to end.
+  struct Segment {
+    Value ready, sequence, address, ended, count;
+  };
 
-  /// Returns the number of the block among those that record.
-  Value rankOf(Target &target, Value number) {
-    Type i32 = target.getI32Type();
-    Value early =
-        target.compare(LLVM::ICmpPredicate::ult, number, target.load(i32, slot(), slotFirst));
-    Value step =
-        LLVM::LShrOp::create(target, target.loc, number, target.load(i32, slot(), slotStep));
-    Value later = target.add(step, target.load(i32, slot(), slotBase));
-    return LLVM::SelectOp::create(target, target.loc, early, number, later);
-  }
-
-  /// Returns the number of the warp's segment; nothing waits for other warps.
-  Value sequenceOf(Target &target, Value thread, Value number) {
-    Type i32 = target.getI32Type();
+  /// Builds the loads of the slot, which do not wait for each other, and what follows from them.
+  Segment segmentOf(Target &target, const Tag &tag, Value number, Value thread) {
+    Type i64 = target.getI64Type(), i32 = target.getI32Type();
+    Value slot = slotOf(target);
+    Value warp = isHeader ? target.number(0) : warpOf(target, thread);
+    Value head = target.load(VectorType::get(2, i64), slot, 0);
+    Value ring = target.load(VectorType::get(4, i32), slot, slotRing);
+    Value ended = LLVM::GEPOp::create(
+        target, target.loc, target.pointer(), target.getI8Type(), target.at(slot, slotEnded),
+        ArrayRef<LLVM::GEPArg>{target.wide(target.mul(warp, target.number(counterBytes)))});
+    Value before = target.load(i64, ended, 0);
+    Segment result;
+    result.ready =
+        target.compare(LLVM::ICmpPredicate::eq, target.element(head, 0), target.number(magic, 64));
+    Value mask = target.element(ring, 0), base = target.element(ring, 1);
+    Value blocks = target.element(ring, 2), shift = target.wide(target.element(ring, 3));
+    Value step = LLVM::LShrOp::create(target, target.loc, number, tag.step);
+    Value rank = LLVM::SelectOp::create(target, target.loc, isEarly(target, tag, number), number,
+                                        target.add(step, base));
     // Blocks that ended count, and this one has not: so all of one launch see the same quotient.
-    Value ended = target.load(target.getI64Type(), endedOf(target, thread), 0);
-    Value shift = target.wide(target.load(i32, slot(), slotShift));
-    Value launch = LLVM::LShrOp::create(target, target.loc, ended, shift);
-    Value inLaunch = target.mul(rankOf(target, number), target.number(segments()));
-    if (!isHeader)
-      inLaunch = target.add(inLaunch, warpOf(target, thread));
-    Value perLaunch = target.mul(target.load(i32, slot(), slotBlocks), target.number(segments()));
-    return target.add(target.mul(launch, target.wide(perLaunch)), target.wide(inLaunch));
-  }
-
-  Value segmentAt(Target &target, Value sequence) {
-    // A power of two.
-    Value count = target.load(target.getI32Type(), slot(), slotCount);
-    Value index = target.both(target.low(sequence), target.sub(count, target.number(1)));
-    Value base = target.load(target.getI64Type(), slot(), slotSegments);
-    return target.add(base, target.mul(target.wide(index), target.number(segmentBytes, 64)));
-  }
-
-  /// Counts the block as ended. The first of a launch counts for those that are missing to a power
-  /// of two.
-  void leave(Target &target, Value thread, Value number) {
-    Type i32 = target.getI32Type();
+    Value launch = LLVM::LShrOp::create(target, target.loc, before, shift);
+    Value perLaunch = target.mul(blocks, target.number(segments()));
+    Value inLaunch = target.add(target.mul(rank, target.number(segments())), warp);
+    result.sequence = target.add(target.mul(launch, target.wide(perLaunch)), target.wide(inLaunch));
+    Value index = target.both(target.low(result.sequence), mask);
+    result.address = target.add(target.element(head, 1),
+                                target.mul(target.wide(index), target.number(segmentBytes, 64)));
+    result.ended = ended;
+    // The first of a launch counts for those that are missing to a power of two.
     Value one = target.number(1, 64);
-    Value shift = target.wide(target.load(i32, slot(), slotShift));
-    Value all = LLVM::ShlOp::create(target, target.loc, target.getI64Type(), one, shift);
-    Value blocks = target.wide(target.load(i32, slot(), slotBlocks));
-    Value missing = target.add(target.sub(all, blocks), one);
-    Value isFirst =
-        target.compare(LLVM::ICmpPredicate::eq, rankOf(target, number), target.number(0));
-    Value count = LLVM::SelectOp::create(target, target.loc, isFirst, missing, one);
-    LLVM::AtomicRMWOp::create(target, target.loc, LLVM::AtomicBinOp::add, endedOf(target, thread),
-                              count, LLVM::AtomicOrdering::monotonic, isAmd ? "agent" : "device");
+    Value all = LLVM::ShlOp::create(target, target.loc, i64, one, shift);
+    Value isFirst = target.compare(LLVM::ICmpPredicate::eq, rank, target.number(0));
+    result.count = LLVM::SelectOp::create(
+        target, target.loc, isFirst, target.add(target.sub(all, target.wide(blocks)), one), one);
+    return result;
   }
 
-  void writeHead(Target &target, Value segment, Value sequence, ArrayRef<Value> block, Value thread,
+  Value pointerTo(Target &target, const Segment &segment) {
+    return LLVM::IntToPtrOp::create(target, target.loc, target.pointer(), segment.address);
+  }
+
+  void writeHead(Target &target, const Segment &segment, ArrayRef<Value> block, Value thread,
                  Value clock, Value time) {
-    Value place = LLVM::IntToPtrOp::create(target, target.loc, target.pointer(), segment);
-    target.store(target.add(sequence, target.number(1, 64)), place, 0);
-    target.store(target.number(kernelId, 64), place, headKernel);
-    for (auto [axis, value] : llvm::enumerate(block))
-      target.store(value, place, headBlock + 4 * axis);
-    Value warp =
-        LLVM::LShrOp::create(target, target.loc, thread, target.number(llvm::Log2_64(threads())));
+    Value place = pointerTo(target, segment);
+    target.store({target.add(segment.sequence, target.number(1, 64)), target.number(kernelId, 64)},
+                 place, 0);
     Value unit =
         LLVM::ShlOp::create(target, target.loc, target.multiprocessor(), target.number(16));
-    target.store(target.either(warp, unit), place, headWarp);
-    target.store(clock, place, headStart);
-    target.store(time, place, headStart + 8);
+    target.store({block[0], block[1], block[2], target.either(warpOf(target, thread), unit)}, place,
+                 headBlock);
+    target.store({clock, time}, place, headStart);
   }
 
-  void writeEnd(Target &target, Value segment, Value clock, Value time, Value attempted,
-                Value sequence) {
-    Value place = LLVM::IntToPtrOp::create(target, target.loc, target.pointer(), segment);
-    target.store(clock, place, headEnd);
-    target.store(time, place, headEnd + 8);
-    target.store(target.wide(attempted), place, headAttempted);
-    target.store(sequence, place, headDone);
+  /// Builds the end of a segment, and counts the block as ended.
+  void leave(Target &target, const Segment &segment, Value clock, Value time, Value attempted,
+             Value first, Value second) {
+    Value place = pointerTo(target, segment);
+    target.store({clock, time}, place, headEnd);
+    Value done = target.add(target.low(segment.sequence), target.number(1));
+    target.store({attempted, first, second, done}, place, headAttempted);
+    LLVM::AtomicRMWOp::create(target, target.loc, LLVM::AtomicBinOp::add, segment.ended,
+                              segment.count, LLVM::AtomicOrdering::monotonic,
+                              isAmd ? "agent" : "device");
   }
 
-  static SmallVector<Value> blockOf(Target &target) {
-    return {target.block("x"), target.block("y"), target.block("z")};
-  }
-
-  /// Splits the block and returns the part that runs where `condition` is true; `types` are those
-  /// of what it passes on to the rest, whose value is `otherwise` elsewhere.
+  /// Splits the block and returns the part that runs where `condition` is true, and the rest, which
+  /// gets `otherwise` from elsewhere as arguments.
   std::pair<Block *, Block *> branch(Target &target, Value condition, ValueRange otherwise) {
     Block *before = target.getInsertionBlock();
     Block *rest = before->splitBlock(target.getInsertionPoint());
@@ -402,32 +494,106 @@ private:
     return {inside, rest};
   }
 
-  void begin() {
+  /// In mode `header`, keeps when the first warp begins. All else is done at the end, when it
+  /// delays nobody.
+  void stamp() {
     Block &entry = kernel.getBody().front();
     Target target(&entry.front(), kernel.getLoc(), isAmd);
-    Value clock = target.clock(), time = target.timer(), thread = target.thread();
-    Value zero = target.number(0);
-    if (isHeader) {
-      // All else can be done at the end, when it delays nobody.
-      state.clock = target.low(clock);
-      state.time = target.low(time);
-      return;
-    }
+    Type i64 = target.getI64Type();
+    // Of other threads nobody reads it; so they read no clocks.
+    Value none = LLVM::UndefOp::create(target, target.loc, i64);
+    Block *rest = branch(target, isWriter(target, target.thread()), {none, none}).second;
+    Value clock = target.clock(), time = target.timer();
+    LLVM::BrOp::create(target, target.loc, ValueRange{clock, time}, rest);
+    state.clock = rest->getArgument(0);
+    state.time = rest->getArgument(1);
+  }
+
+  void summarize(LLVM::ReturnOp exit) {
+    Target target(exit, exit.getLoc(), isAmd);
+    Value thread = target.thread();
+    Block *done = branch(target, isWriter(target, thread), {}).second;
+    Tag tag = tagOf(target);
+    SmallVector<Value> block = blockOf(target);
+    Value number = numberOf(target, block);
+    Block *rest = branch(target, isChosen(target, tag, number), {}).second;
+    Value clock = target.clock(), time = target.timer();
+    Segment segment = segmentOf(target, tag, number, thread);
+    Block *unready = branch(target, segment.ready, {}).second;
+    writeHead(target, segment, block, thread, state.clock, state.time);
+    Value none = target.number(0);
+    leave(target, segment, clock, time, none, none, none);
+    LLVM::BrOp::create(target, target.loc, unready);
+    target.setInsertionPointToStart(unready);
+    LLVM::BrOp::create(target, target.loc, rest);
+    target.setInsertionPointToStart(rest);
+    LLVM::BrOp::create(target, target.loc, done);
+  }
+
+  /// Makes a second version of the kernel, without records, and the choice between them; returns
+  /// the first block of the one with records.
+  Block *duplicate() {
+    Region &body = kernel.getBody();
+    Block &entry = body.front();
+    Block *recorded = entry.splitBlock(entry.begin());
+    // Memory of a thread is only of a fixed size where it stands in the first block.
+    for (Operation &op : llvm::make_early_inc_range(*recorded))
+      if (auto memory = dyn_cast<LLVM::AllocaOp>(op)) {
+        Operation *size = memory.getArraySize().getDefiningOp();
+        if (!size || !size->hasTrait<OpTrait::ConstantLike>())
+          continue;
+        Operation *copy = size->clone();
+        entry.push_back(copy);
+        memory->setOperand(0, copy->getResult(0));
+        memory->moveBefore(&entry, entry.end());
+      }
+    IRMapping mapping;
+    for (BlockArgument argument : entry.getArguments())
+      mapping.map(argument, argument);
+    Region copies;
+    body.cloneInto(&copies, mapping);
+    for (auto [original, copy] : llvm::zip(entry, copies.front()))
+      copy.replaceAllUsesWith(original.getResults());
+    copies.front().erase();
+    body.getBlocks().splice(std::next(body.begin()), copies.getBlocks());
+    Block *plain = mapping.lookup(recorded);
+    SmallVector<RecordOp> left;
+    for (Block *block = plain; block != recorded; block = block->getNextNode())
+      block->walk([&](RecordOp record) { left.push_back(record); });
+    for (RecordOp record : left)
+      record->erase();
+
+    Target target(&recorded->front(), kernel.getLoc(), isAmd);
+    target.setInsertionPointToEnd(&entry);
     state.next = place(target, target.getI64Type());
     state.writes = place(target, target.getI1Type());
+    Value chosen = isChosen(target, tagOf(target), numberOf(target, blockOf(target)));
+    LLVM::CondBrOp::create(target, target.loc, chosen, recorded, plain);
+    return recorded;
+  }
+
+  void begin(Block *first) {
+    Target target(&first->front(), kernel.getLoc(), isAmd);
+    Value thread = target.thread();
+    Value zero = target.number(0), nowhere = target.number(0, 64);
+    auto [inside, rest] = branch(target, isWriter(target, thread), {nowhere, zero});
     SmallVector<Value> block = blockOf(target);
-    Value number = blockNumber(target, block);
-    Value nowhere = target.number(0, 64);
-    auto [inside, rest] = branch(target, records(target, thread, number), {nowhere, zero});
-    Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
-    writeHead(target, segment, sequence, block, thread, clock, time);
-    Value last = target.add(segment, target.number(segmentBytes - 1, 64));
+    Segment segment = segmentOf(target, tagOf(target), numberOf(target, block), thread);
+    Value last = target.add(segment.address, target.number(segmentBytes - 1, 64));
     // Only low halves of addresses are compared.
-    Value fits = target.compare(LLVM::ICmpPredicate::eq, target.high(segment), target.high(last));
-    Value first = target.add(segment, target.number(headBytes, 64));
-    Value limit = target.add(target.low(first), target.number(batchLimit * recordBytes));
-    limit = LLVM::SelectOp::create(target, target.loc, fits, limit, zero);
-    LLVM::BrOp::create(target, target.loc, ValueRange{first, limit}, rest);
+    Value fits =
+        target.compare(LLVM::ICmpPredicate::eq, target.high(segment.address), target.high(last));
+    Block *write = target.createBlock(rest);
+    target.setInsertionPointToEnd(inside);
+    LLVM::CondBrOp::create(target, target.loc, target.both(segment.ready, fits), write,
+                           ValueRange(), rest, ValueRange{nowhere, zero});
+    target.setInsertionPointToStart(write);
+    // Behind the loads, which are no part of what the warp does.
+    Value clock = target.clock(), time = target.timer();
+    writeHead(target, segment, block, thread, clock, time);
+    Value records = target.add(segment.address, target.number(headBytes, 64));
+    Value limit = target.add(target.low(records), target.number(batchLimit * unitBytes));
+    LLVM::BrOp::create(target, target.loc, ValueRange{records, limit}, rest);
     target.setInsertionPointToStart(rest);
     state.limit = rest->getArgument(1);
     LLVM::StoreOp::create(target, target.loc, rest->getArgument(0), state.next);
@@ -436,66 +602,53 @@ private:
   }
 
   /// Lowers the records of a block, which are written all or none.
-  void lower(MutableArrayRef<RecordOp> records) {
-    Target target(records.front(), records.front().getLoc(), isAmd);
+  void lower(MutableArrayRef<Unit> units) {
+    RecordOp first = units.front().front();
+    Target target(first, first.getLoc(), isAmd);
     Value address = LLVM::LoadOp::create(target, target.loc, target.getI64Type(), state.next);
     // Once there is no room there never is, however far the address goes on.
     Value writes = LLVM::LoadOp::create(target, target.loc, target.getI1Type(), state.writes);
     writes = target.both(
         writes, target.compare(LLVM::ICmpPredicate::ule, target.low(address), state.limit));
     LLVM::StoreOp::create(target, target.loc, writes, state.writes);
-    Operation *last = records.front()->getBlock()->getTerminator();
-    for (auto [index, record] : llvm::enumerate(records)) {
-      Value now = Target(record, record.getLoc(), isAmd).now();
+    Operation *last = first->getBlock()->getTerminator();
+    for (auto [index, unit] : llvm::enumerate(units)) {
+      SmallVector<Value> values;
+      for (RecordOp record : unit) {
+        Target here(record, record.getLoc(), isAmd);
+        values.push_back(here.now());
+        if (Value value = record.getValue())
+          values.append({here.low(value), here.high(value)});
+      }
       // A store would wait for the clock, and the warp with it; by the next record it has come.
-      Operation *at = index + 1 < records.size() ? records[index + 1].getOperation() : last;
-      Target(at, record.getLoc(), isAmd)
-          .record(writes, address, index * recordBytes, now, record.getRegion());
+      Operation *at = index + 1 < units.size() ? units[index + 1].front().getOperation() : last;
+      Target(at, unit.back().getLoc(), isAmd)
+          .unit(writes, address, index * unitBytes, unit.front().getRegion(), values);
     }
     Target after(last, last->getLoc(), isAmd);
     LLVM::StoreOp::create(after, after.loc,
-                          after.add(address, after.number(records.size() * recordBytes, 64)),
+                          after.add(address, after.number(units.size() * unitBytes, 64)),
                           state.next);
-    for (RecordOp record : records)
-      record->erase();
+    for (Unit &unit : units)
+      for (RecordOp record : unit)
+        record->erase();
   }
 
   void end(LLVM::ReturnOp exit) {
     Target target(exit, exit.getLoc(), isAmd);
-    if (isHeader) {
-      Value thread = target.thread();
-      // Of most warps that is all.
-      Block *done = branch(target, isWriter(target, thread), {}).second;
-      SmallVector<Value> block = blockOf(target);
-      Value number = blockNumber(target, block);
-      Block *rest = branch(target, records(target, thread, number), {}).second;
-      Value clock = target.clock(), time = target.timer();
-      Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
-      auto start = [&](Value end, Value begin) {
-        return target.sub(end, target.wide(target.sub(target.low(end), begin)));
-      };
-      writeHead(target, segment, sequence, block, thread, start(clock, state.clock),
-                start(time, state.time));
-      writeEnd(target, segment, clock, time, target.number(0),
-               target.add(sequence, target.number(1, 64)));
-      leave(target, thread, number);
-      LLVM::BrOp::create(target, target.loc, rest);
-      target.setInsertionPointToStart(rest);
-      LLVM::BrOp::create(target, target.loc, done);
-      return;
-    }
     Value records = target.compare(LLVM::ICmpPredicate::ne, state.limit, target.number(0));
-    auto [inside, rest] = branch(target, records, {});
+    Block *rest = branch(target, records, {}).second;
     Value clock = target.clock(), time = target.timer();
+    // What a record costs where nothing hides it.
+    Value one = target.now(), other = target.now();
     // Found anew: where records were left out the address has gone on, even past the ring.
-    Value thread = target.thread(), number = blockNumber(target, blockOf(target));
-    Value sequence = sequenceOf(target, thread, number), segment = segmentAt(target, sequence);
+    Value thread = target.thread();
+    Segment segment = segmentOf(target, tagOf(target), numberOf(target, blockOf(target)), thread);
     Value next = LLVM::LoadOp::create(target, target.loc, target.getI64Type(), state.next);
-    Value first = target.add(target.low(segment), target.number(headBytes));
+    Value first = target.add(target.low(segment.address), target.number(headBytes));
     Value attempted = LLVM::LShrOp::create(target, target.loc, target.sub(target.low(next), first),
-                                           target.number(llvm::Log2_64(recordBytes)));
-    writeEnd(target, segment, clock, time, attempted, target.add(sequence, target.number(1, 64)));
-    leave(target, thread, number);
+                                           target.number(llvm::Log2_64(unitBytes)));
+    leave(target, segment, clock, time, attempted, one, other);
     LLVM::BrOp::create(target, target.loc, rest);
   }
 
@@ -503,7 +656,7 @@ private:
   LLVM::LLVMFuncOp kernel;
   bool isHeader;
   bool isAmd;
-  llvm::MapVector<Block *, SmallVector<RecordOp>> batches;
+  llvm::MapVector<Block *, SmallVector<Unit>> batches;
   int64_t segmentBytes = 0, capacity = 0, batchLimit = 0;
   uint64_t kernelId = 0;
   State state;

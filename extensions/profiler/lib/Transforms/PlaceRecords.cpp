@@ -155,17 +155,22 @@ public:
   std::optional<uint64_t> most() const {
     SmallVector<uint64_t> ofRole(roles.size());
     for (const auto &[block, found] : records) {
-      uint64_t times = 1;
-      for (int loop = found.loop; loop != -1; loop = loops[loop].parent) {
-        if (loops[loop].tripCount < 0)
-          return std::nullopt;
-        times = llvm::SaturatingMultiply<uint64_t>(times, loops[loop].tripCount +
-                                                              (loops[loop].header == block));
-      }
+      std::optional<uint64_t> times = timesOf(block, found.loop);
+      if (!times)
+        return std::nullopt;
       ofRole[found.role] =
-          llvm::SaturatingMultiplyAdd<uint64_t>(times, found.count, ofRole[found.role]);
+          llvm::SaturatingMultiplyAdd<uint64_t>(*times, found.count, ofRole[found.role]);
     }
     return *llvm::max_element(ofRole);
+  }
+
+  /// Returns how often a warp comes to a region at most, or -1 if some loop has no known length.
+  int64_t timesOf(size_t region) const {
+    if (!region)
+      return 0;
+    Block *block = blockOf[region - 1];
+    std::optional<uint64_t> times = timesOf(block, regions[region].loop);
+    return times ? std::min<uint64_t>(*times, mostRecords) : -1;
   }
 
   SmallVector<CodeRegion> regions;
@@ -173,6 +178,17 @@ public:
   SmallVector<Role> roles;
 
 private:
+  std::optional<uint64_t> timesOf(Block *block, int loop) const {
+    uint64_t times = 1;
+    for (; loop != -1; loop = loops[loop].parent) {
+      if (loops[loop].tripCount < 0)
+        return std::nullopt;
+      times = llvm::SaturatingMultiply<uint64_t>(times, loops[loop].tripCount +
+                                                            (loops[loop].header == block));
+    }
+    return times;
+  }
+
   struct Records {
     int loop;
     int role;
@@ -305,7 +321,7 @@ private:
     region.role = role;
     regions.push_back(region);
     OpBuilder builder(&op);
-    RecordOp::create(builder, op.getLoc(), index);
+    RecordOp::create(builder, op.getLoc(), index, Value());
     blockOf.push_back(op.getBlock());
     ++records.try_emplace(op.getBlock(), Records{loop, role, 0}).first->second.count;
     if (loop != -1 && loops[loop].pace == -1 && loops[loop].blocks.contains(op.getBlock()) &&
@@ -421,13 +437,14 @@ private:
       return builder.getDictionaryAttr(fields);
     };
     SmallVector<Attribute> regions, loops, roles;
-    for (const CodeRegion &region : placement.regions)
+    for (auto [index, region] : llvm::enumerate(placement.regions))
       regions.push_back(
           placed({entry("category", text(region.isEntry ? "entry" : nameOf(region.category))),
                   entry("op", text(region.op)), entry("ops", number(region.ops)),
                   entry("loop", number(region.loop)), entry("depth", number(region.depth)),
                   entry("role", number(region.role)), entry("flops", number(region.work.flops)),
-                  entry("bytes", number(region.work.bytes)), entry("name", text(""))},
+                  entry("bytes", number(region.work.bytes)), entry("name", text("")),
+                  entry("times", number(placement.timesOf(index)))},
                  region.loc));
     for (const Loop &loop : placement.loops)
       loops.push_back(

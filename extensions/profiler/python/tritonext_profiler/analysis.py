@@ -220,7 +220,7 @@ class Analysis:
         waves: Spread over SMs.
         roles: By role: its share of time in each category.
         unrecorded: Share of warp time after a warp's records were full.
-        closure: Largest difference between the spans of a warp and its lifetime, relative to the latter.
+        closure: Largest difference between the spans of a warp and its lifetime less what records took, relative to it.
     """
 
     kernel: Kernel
@@ -277,7 +277,7 @@ def _analyze(profile: Profile, kernel: Kernel, device: Device, rows: np.ndarray)
     spans = profile.spans[_ranges(warps)]
     # Number of its warp in `warps`, not in the profile.
     owner = np.repeat(np.arange(len(warps)), warps["count"])
-    lifetimes = warps["cycles"].astype(float)
+    lifetimes = (warps["cycles"] - warps["recording"]).astype(float)
     lifetime = max(float(lifetimes.sum()), 1.0)
     frequencies = _frequencies(warps, device)
     frequency = float(np.nanmean(frequencies)) if np.isfinite(frequencies).any() else 1.0

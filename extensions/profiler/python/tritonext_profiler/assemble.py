@@ -34,6 +34,7 @@ SEGMENTS = np.dtype(
         ("end_clock", np.int64),
         ("count", np.int64),
         ("dropped", np.int64),
+        ("own", np.int64),  # cycles of a record where nothing hides them, as the warp measured them
     ]
 )
 
@@ -84,7 +85,7 @@ def assemble(segments: np.ndarray, clocks: np.ndarray, regions: np.ndarray, iter
         warps[name] = segments[name]
     warps["launch"] = launch
     warps["cycles"] = segments["end_clock"] - segments["start_clock"]
-    spans, warps["closed"] = _spans(segments, clocks, regions, iterations)
+    spans, warps["closed"], warps["recording"] = _spans(segments, clocks, regions, iterations)
     warps["count"] = segments["count"] + 1
     warps["first"] = np.cumsum(warps["count"]) - warps["count"]
     warps["start"], warps["end"] = _align(segments, launch)
@@ -168,12 +169,13 @@ def _launches(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _spans(
     segments: np.ndarray, clocks: np.ndarray, regions: np.ndarray, iterations: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spans of all segments and whether those of each add up.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the spans of all segments, whether those of each add up, and the cycles that records took in each.
 
     A span lasts until the next record, the last one until the warp's end. Before the first record the warp is in
     region 0. The counter's low half wraps: differences are taken modulo 2**32, and the warp's whole time by the
-    counter's 64 bits shows when more than that passed between two records.
+    counter's 64 bits shows when more than that passed between two records. From one read of the counter to the next
+    passes some time even with nothing between: that is taken out of each span, and added up.
     """
     lengths = segments["count"] + 1
     firsts = np.cumsum(lengths) - lengths
@@ -201,7 +203,11 @@ def _spans(
     spans["start"] = running - np.repeat(running[firsts], lengths)
     # What came after the last record that found a place is not known.
     spans["region"][lasts[segments["dropped"] > 0]] = UNRECORDED
-    return spans, totals == lifetime
+    own = np.repeat(np.where(alone, 0, segments["own"]), lengths)
+    own = np.minimum(own, spans["cycles"])
+    spans["cycles"] -= own
+    recording = np.add.reduceat(own, firsts) if len(firsts) else lifetime
+    return spans, totals == lifetime, recording
 
 
 def _align(segments: np.ndarray, launch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

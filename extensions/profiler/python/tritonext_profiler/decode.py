@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .assemble import SEGMENTS, Assembled, assemble, number_launches
-from .format import RECORD, REGION_BITS, SEGMENT
+from .format import REGION_BITS, SEGMENT, UNIT, UNIT_RECORDS
 from .model import Kernel
 from .table import iterations
 
@@ -28,7 +28,7 @@ class Chunk:
         replay: Whether a graph launched it.
         grid: Blocks in the three dimensions.
         per_launch: Segments of one launch.
-        data: Segments, uint8 of shape (segments, bytes); cut behind the last record that any of them has.
+        data: Segments, uint8 of shape (segments, bytes); cut behind the last unit that any of them has.
     """
 
     kernel: int
@@ -50,22 +50,22 @@ def heads(data: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(data[:, : SEGMENT.itemsize]).view(SEGMENT)[:, 0]
 
 
-def written(attempted: np.ndarray, records: np.ndarray, table: Mapping[str, Any]) -> np.ndarray:
-    """Return how many records of each segment were written; ``format.written`` for many at once.
+def written(attempted: np.ndarray, units: np.ndarray, table: Mapping[str, Any]) -> np.ndarray:
+    """Return how many units of each segment were written; ``format.written`` for many at once.
 
     Args:
         attempted: The field of the segments.
-        records: Their records, of shape (segments, records).
+        units: Their units, of shape (segments, units).
         table: The table of the kernel.
     """
-    width, limit = records.shape[1], int(table["batch_limit"])
+    width, limit = units.shape[1], int(table["batch_limit"])
     count = np.minimum(attempted, width)
     full = attempted > limit
     if width <= limit or not full.any():
         return count
     batches = np.array([region["batch"] for region in table["regions"]])
-    region = records["region"][full, limit] & ((1 << REGION_BITS) - 1)
-    # The record at the limit is of the last batch that was begun in time.
+    region = units["region"][full, limit] & ((1 << REGION_BITS) - 1)
+    # The unit at the limit is of the last batch that was begun in time.
     index, size = batches[region].T
     count[full] = np.minimum(attempted[full], limit - index + size)
     return np.minimum(count, width)
@@ -83,22 +83,32 @@ def decode(chunks: Sequence[Chunk], kernels: Sequence[Kernel], tables: Sequence[
     for chunk in chunks:
         kernel, table = kernels[chunk.kernel], tables[chunk.kernel]
         head = heads(chunk.data)
-        width = (chunk.data.shape[1] - SEGMENT.itemsize) // RECORD.itemsize
-        body = chunk.data[:, SEGMENT.itemsize : SEGMENT.itemsize + width * RECORD.itemsize]
-        records = np.ascontiguousarray(body).view(RECORD)
-        count = written(head["attempted"].astype(np.int64), records, table)
-        kept = records[np.arange(width) < count[:, None]]
-        region = (kept["region"] & ((1 << REGION_BITS) - 1)).astype(np.int64)
-        segments.append(_segments(chunk, table, head, count))
-        clocks.append(kept["clock"])
+        width = (chunk.data.shape[1] - SEGMENT.itemsize) // UNIT.itemsize
+        body = chunk.data[:, SEGMENT.itemsize : SEGMENT.itemsize + width * UNIT.itemsize]
+        units = np.ascontiguousarray(body).view(UNIT)
+        attempted = head["attempted"].astype(np.int64)
+        count = written(attempted, units, table)
+        kept = units[np.arange(width) < count[:, None]]
+        first = (kept["region"] & ((1 << REGION_BITS) - 1)).astype(np.int64)
+        sizes = np.array([max(region["unit"][1], 1) for region in table["regions"]])[first]
+        present = np.arange(UNIT_RECORDS) < sizes[:, None]
+        region = (first[:, None] + np.arange(UNIT_RECORDS))[present]
+        ends = np.cumsum(sizes)
+        of_segment = np.diff(np.concatenate(([0], ends))[np.concatenate(([0], np.cumsum(count)))])
+        # What a unit has room for is known of all units together.
+        dropped = -(-np.maximum(attempted - count, 0) * max(table["records"], 1) // max(table["capacity"], 1))
+        segments.append(_segments(chunk, table, head, of_segment, dropped))
+        clocks.append(kept["clocks"][present])
         regions.append(region)
-        numbers.append(iterations(kernel, count, region))
+        numbers.append(iterations(kernel, of_segment, region))
     if not segments:
         return assemble(np.zeros(0, SEGMENTS), *(np.zeros(0, np.uint32) for _ in range(3)))
     return assemble(*(np.concatenate(columns) for columns in (segments, clocks, regions, numbers)))
 
 
-def _segments(chunk: Chunk, table: Mapping[str, Any], head: np.ndarray, count: np.ndarray) -> np.ndarray:
+def _segments(
+    chunk: Chunk, table: Mapping[str, Any], head: np.ndarray, count: np.ndarray, dropped: np.ndarray
+) -> np.ndarray:
     result = np.zeros(len(head), SEGMENTS)
     across, up, _ = chunk.grid
     result["kernel"], result["device"], result["slot"] = chunk.kernel, chunk.device, chunk.slot
@@ -117,7 +127,7 @@ def _segments(chunk: Chunk, table: Mapping[str, Any], head: np.ndarray, count: n
         ticks, rate = head[f"time_{name}"].astype(np.int64), int(table["timer_hz"])
         result[f"{name}_ns"] = ticks * (1_000_000_000 // rate) if 1_000_000_000 % rate == 0 else ticks / rate * 1e9
     result["count"] = count
-    result["dropped"] = np.maximum(head["attempted"].astype(np.int64) - count, 0)
+    result["dropped"], result["own"] = dropped, head["other"] - head["one"]
     return result
 
 

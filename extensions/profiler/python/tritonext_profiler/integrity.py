@@ -1,8 +1,8 @@
 """Whether the records of a kernel still stand around the instructions that they are about.
 
 The assembler may move an instruction across a read of the clock. On NVIDIA a record is a read of the clock into a
-register and a store of it with the number of its region, so the machine code shows which region each read begins, and
-what is executed until the next one.
+register, and the clocks of up to three records are stored behind the number of the first one's region, so the machine
+code shows which region each read begins, and what is executed until the next one.
 """
 
 from __future__ import annotations
@@ -66,40 +66,66 @@ def markers(code: Sequence[Any]) -> dict[int, int]:
 
 
 def _stored(code: Sequence[Any], place: int, register: int) -> int | None:
-    """Return the number that is stored beside a clock, or None when that is no record."""
+    """Return the region of a clock, by the unit in which it is stored, or None when that is no record."""
     clocks = {register}
-    for other in code[place + 1 :]:
-        # The pair of clock and number may be made by moves.
-        copy = re.fullmatch(r"R(\d+), (?:RZ, RZ, )?R(\d+)", other.operands)
+    for number, other in enumerate(code[place + 1 :], place + 1):
+        # The unit may be put together by moves.
+        copy = re.fullmatch(r"R(\d+), (?:RZ, RZ, )?R(\d+)(?:\.reuse)?", other.operands)
         if copy and "MOV" in other.name and int(copy[2]) in clocks:
             clocks.add(int(copy[1]))
-        if (
-            other.name.startswith("STG.E.64")
-            and (data := re.search(r", R(\d+)$", other.operands))
-            and int(data[1]) in clocks
-        ):
-            return _constant(code, code.index(other), int(data[1]) + 1)
+        width = re.match(r"STG\.E\.(64|128)", other.name)
+        data = re.search(r", R(\d+)$", other.operands)
+        if width is None or data is None:
+            continue
+        unit = int(data[1])
+        lanes = [lane for lane in range(1, int(width[1]) // 32) if unit + lane in clocks]
+        if lanes:
+            first = _constant(code, number, unit)
+            # Where a unit has two, the last place repeats the second.
+            return None if first is None else first + lanes[0] - 1
     return None
 
 
 def _constant(code: Sequence[Any], place: int, register: int) -> int | None:
-    """Return what a register holds, from the last move of a constant into it."""
+    """Return what a register holds, or None when it was not a move of a constant that wrote it last."""
     for other in reversed(code[:place]):
         match = re.fullmatch(rf"R{register}, (?:RZ, RZ, )?(0x[0-9a-f]+|RZ)", other.operands)
         if match and "MOV" in other.name:
             return 0 if match[1] == "RZ" else int(match[1], 16)
+        if re.match(rf"R{register}\b", other.operands):
+            return None
     return None
 
 
 def _spans(code: Sequence[Any], begins: dict[int, int]) -> Iterator[tuple[int, int, list[Any]]]:
     """Yield region, place of its record, and the instructions behind it up to the next record.
 
-    What lies behind the last instruction of the kernel are parts of loops that wait, which the assembler put there.
+    The version of the kernel without records is left out: no record leads to it. What lies behind the last instruction
+    of the kernel are parts of loops that wait, which the assembler put there.
     """
     places = sorted(begins)
     last = max((place for place, other in enumerate(code) if other.name == "EXIT"), default=len(code))
+    reached = _reached(code, places)
     for place, end in zip(places, [*places[1:], last]):
-        yield begins[place], place, list(code[place + 1 : end])
+        yield begins[place], place, [code[inside] for inside in range(place + 1, end) if inside in reached]
+
+
+def _reached(code: Sequence[Any], places: Sequence[int]) -> set[int]:
+    """Return which instructions may be executed behind any of some places."""
+    place_of = {other.address: place for place, other in enumerate(code)}
+    reached: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        while place < len(code) and place not in reached:
+            reached.add(place)
+            other = code[place]
+            if other.jump in place_of:
+                waiting.append(place_of[other.jump])
+            if re.match(r"(EXIT|BRA|BRX|RET)\b", other.name) and not other.guarded:
+                break
+            place += 1
+    return reached
 
 
 def check(kernel: Any) -> list[Moved]:

@@ -83,6 +83,7 @@ WARPS = np.dtype(
         ("start", np.int64),  # ns of the global timer, aligned over the SM by its cycle counter
         ("end", np.int64),
         ("cycles", np.int64),  # lifetime by the cycle counter
+        ("recording", np.int64),  # those of them that records took, which no span has
         ("dropped", np.int32),  # records that found no place
         ("closed", np.bool_),  # the spans add up to the lifetime by construction; False where that is impossible
         ("first", np.int64),  # its spans are rows first to first + count of Profile.spans

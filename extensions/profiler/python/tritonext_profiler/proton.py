@@ -111,7 +111,7 @@ def _profile(
         mine["start"] -= begin
         end = begin + int(mine["start"][-1] + mine["cycles"][-1])
         first = sum(len(part) for part in spans)
-        warps[row] = (order[kernel], cta, warp, 0, sm, begin, end, end - begin, 0, True, first, len(flat))
+        warps[row] = (order[kernel], cta, warp, 0, sm, begin, end, end - begin, 0, 0, True, first, len(flat))
         spans.append(mine)
     for index in range(len(order)):
         rows = np.flatnonzero(warps["launch"] == index)

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import format
 from .decode import Chunk, heads
-from .format import RECORD, SEGMENT, SLOT
+from .format import SEGMENT, SLOT, UNIT
 from .model import LAUNCHES
 
 __all__ = ["Memory", "Ring", "Rings", "sampling"]
@@ -30,8 +30,9 @@ _TOTAL = 1 << 30
 _TURNS = 4
 # What one launch may take of a ring, and what it may while the ring is nearly full.
 _SHARES = (8, 256)
-# Blocks of a launch that record more than begin and end without a wish; a launch has seldom more to tell.
-_BLOCKS = 512
+# Blocks of a launch that record more than begin and end without a wish: one in so many, but not fewer than the first
+# number and not more than the second. A launch has seldom more to tell, and those that record are slower.
+_PART, _FEWEST, _BLOCKS = 32, 128, 512
 # What of the host's memory is for records; the rest is for begin and end of launches whose records found no room.
 _RECORDS_SHARE = 7 / 8
 
@@ -54,8 +55,8 @@ class Memory(Protocol):
 def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int, most: int = 1 << 31) -> tuple[int, int]:
     """Choose the blocks that record: those below ``first``, and each ``every``-th.
 
-    Without a wish, as many as fit the budget: half of them the first ones, which run at the same time, and the others
-    evenly from all waves.
+    Without a wish, as many as fit the budget: up to half of them the first ones, which run at the same time, and the
+    others evenly from all waves.
 
     Args:
         blocks: Blocks of the grid.
@@ -65,14 +66,14 @@ def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int, mos
         most: Blocks of a launch that may record, unless wished for.
 
     Returns:
-        ``first`` and ``every``; all blocks are ``(0xffffffff, 0)``.
+        ``first``, a power of two, and ``every``; all blocks are ``(0x80000000, 0)``.
     """
     if sample is not None:
-        return (0xFFFFFFFF, 0) if sample == 1 else (0, _power(sample))
+        return (1 << 31, 0) if sample == 1 else (1, _power(sample))
     most = max(min(budget // block_bytes, most), 2)
     if blocks <= most:
-        return 0xFFFFFFFF, 0
-    first = most // 2
+        return 1 << 31, 0
+    first = _power(most // 2 + 1) // 2
     return first, _power(-(-blocks // (most - first)))
 
 
@@ -92,6 +93,7 @@ class Ring:
 
     Attributes:
         slot: Address of the slot.
+        pointer: What the kernel gets for it.
         number: Counts the rings of a session.
         kernel: Index of the kernel.
         table: Its table.
@@ -108,6 +110,7 @@ class Ring:
     """
 
     slot: int
+    pointer: int
     number: int
     kernel: int
     table: Mapping[str, Any]
@@ -123,8 +126,8 @@ class Ring:
     lost: int = 0
 
     def data_ptr(self) -> int:
-        """Address that the kernel gets."""
-        return self.slot
+        """What the kernel gets."""
+        return self.pointer
 
     @property
     def bytes(self) -> int:
@@ -232,7 +235,7 @@ class Rings:
         x, y, z = (*grid, 1, 1, 1)[:3]
         shape = (int(x) * int(table["num_ctas"]), int(y), int(z))
         blocks, warps, size = math.prod(shape), int(table["segments"]), int(table["segment_bytes"])
-        most = _BLOCKS if table["mode"] != "header" else blocks
+        most = blocks if table["mode"] == "header" else min(max(blocks // _PART, _FEWEST), _BLOCKS)
         room = self._size if self._used + self._size <= _TOTAL else max((_TOTAL - self._used) // 2, size)
         first, every = sampling(blocks, warps * size, self._sample, room // share, most)
         per_launch = format.recorded(blocks, first, every) * warps
@@ -244,8 +247,10 @@ class Rings:
         address = self._within_four_gib(count * size)
         self._used += count * size
         slot = _take_slot(self.memory)
-        self.memory.write(slot, format.slot(address, count, first, every, blocks))
-        return Ring(slot, len(self._rings), kernel, table, stream, captured, shape, per_launch, address, count)
+        filled = format.slot(address, count, first, every, blocks)
+        self.memory.write(slot, filled)
+        pointer, number = format.tagged(slot, filled[0]), len(self._rings)
+        return Ring(slot, pointer, number, kernel, table, stream, captured, shape, per_launch, address, count)
 
     def _within_four_gib(self, size: int) -> int:
         """Allocate memory that does not cross a multiple of 4 GiB."""
@@ -291,7 +296,7 @@ class Rings:
         first, data = ring.tail, self._read(ring, ring.tail, begun)
         head = heads(data)
         expected = np.arange(first, begun, dtype=np.uint64) + np.uint64(1)
-        whole = (head["sequence"] == expected) & (head["done"] == expected)
+        whole = (head["sequence"] == expected) & (head["done"] == expected.astype(np.uint32))
         whole &= head["kernel"] == np.uint64(int(str(ring.table["kernel_id"]), 16))
         # What was begun while we read may have taken the places of the oldest.
         overwritten = max(self._cursor(ring) - ring.count - first, 0)
@@ -317,7 +322,7 @@ class Rings:
         if not len(data):
             return
         head = heads(data)
-        most = min(int(head["attempted"].max()) * RECORD.itemsize, ring.bytes - SEGMENT.itemsize)
+        most = min(int(head["attempted"].max()) * UNIT.itemsize, ring.bytes - SEGMENT.itemsize)
         width = SEGMENT.itemsize + most
         if self._keep >= len(data) * width and not self.full:
             self._keep -= len(data) * width
@@ -422,8 +427,9 @@ def _take_slot(memory: Memory) -> int:
     with _slots_lock:
         free = _slots.setdefault(memory, [])
         if not free:
-            slab = memory.allocate(_SLAB)
-            free.extend(range(slab, slab + _SLAB - SLOT.itemsize + 1, SLOT.itemsize))
+            slab = memory.allocate(_SLAB + SLOT.itemsize)
+            first = -(-slab // SLOT.itemsize) * SLOT.itemsize
+            free.extend(range(first, first + _SLAB, SLOT.itemsize))
         slot = free.pop()
     # One that was used before has a ring's address in it.
     memory.write(slot, np.zeros(1, SLOT))

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import format
 from .assemble import SEGMENTS
-from .format import MAGIC, RECORD, SEGMENT, SLOT, VERSION
+from .format import MAGIC, SEGMENT, SLOT, UNIT, UNIT_RECORDS, VERSION
 from .model import CATEGORIES, Device, Kernel, Loop, Region
 
 __all__ = [
@@ -156,7 +156,7 @@ def record(
                 end = begin + spans.sum() / frequency[sm]
                 place = (kernel, device, 0, ticket, cta, warp, role, sm, ctas, 0, False)
                 stamps_ns = (int(begin // step * step), int(end // step * step))
-                rows.append((*place, *stamps_ns, clock, int(stamps[-1]), len(steps) - 1, 0))
+                rows.append((*place, *stamps_ns, clock, int(stamps[-1]), len(steps) - 1, 0, 0))
                 clocks.append(stamps[:-1] & 0xFFFFFFFF)
                 regions.append([region for region, _, _ in steps[1:]])
                 iterations.append([iteration for _, iteration, _ in steps[1:]])
@@ -202,10 +202,16 @@ def table(kernel: Kernel, capacity: int = 512, first_warps: tuple[int, ...] = (0
 
     Args:
         kernel: The kernel.
-        capacity: Records of a segment.
+        capacity: Units of a segment.
         first_warps: First warp of each role.
     """
     ends = [*first_warps[1:], kernel.num_warps]
+    units = [[0, 1] for _ in kernel.regions]
+    for loop in {region.loop for region in kernel.regions if region.loop >= 0}:
+        inside = [region.id for region in kernel.regions if region.loop == loop]
+        for place, number in enumerate(inside):
+            begin = place // UNIT_RECORDS * UNIT_RECORDS
+            units[number] = [place - begin, len(inside[begin : begin + UNIT_RECORDS])]
     return {
         "version": VERSION,
         "kernel_id": f"{int(kernel.key, 16):016x}",
@@ -215,8 +221,9 @@ def table(kernel: Kernel, capacity: int = 512, first_warps: tuple[int, ...] = (0
         "num_warps": kernel.num_warps,
         "num_ctas": 1,
         "segments": kernel.num_warps,
-        "segment_bytes": -(-(SEGMENT.itemsize + capacity * RECORD.itemsize) // 128) * 128,
+        "segment_bytes": -(-(SEGMENT.itemsize + capacity * UNIT.itemsize) // 128) * 128,
         "capacity": capacity,
+        "records": capacity,
         "batch_limit": capacity - 1,
         "timer_hz": 1_000_000_000,
         "roles": [
@@ -238,6 +245,7 @@ def table(kernel: Kernel, capacity: int = 512, first_warps: tuple[int, ...] = (0
                 "flops": region.flops,
                 "bytes": region.bytes,
                 "batch": [0, 1],
+                "unit": units[region.id],
                 "name": region.scope,
             }
             for region in kernel.regions
@@ -294,15 +302,18 @@ def emulate(memory: FakeMemory, pointer: int, entry: dict[str, Any], recording: 
 
     Args:
         memory: Where to.
-        pointer: Address of its launch slot.
+        pointer: What the kernel gets for its launch slot.
         entry: Table of the kernel.
         recording: What happens.
         launch: Which launch of it.
     """
-    slot = memory.at(pointer, SLOT.itemsize).view(SLOT)
+    if not pointer & 1:
+        return
+    slot = memory.at(pointer & -SLOT.itemsize, SLOT.itemsize).view(SLOT)
     if slot["magic"][0] != MAGIC:
         return
-    ring, count, blocks = (int(slot[name][0]) for name in ("segments", "count", "blocks"))
+    ring, blocks = (int(slot[name][0]) for name in ("segments", "blocks"))
+    count = int(slot["mask"][0]) + 1
     before, ended = format.launches(slot[0], entry["segments"]), slot["ended"][0]
     size, capacity = entry["segment_bytes"], entry["capacity"]
     ends = np.cumsum(recording.segments["count"])
@@ -314,19 +325,27 @@ def emulate(memory: FakeMemory, pointer: int, entry: dict[str, Any], recording: 
             continue
         warp = int(segment["warp"])
         sequence = (before * blocks + rank) * entry["segments"] + warp
-        ended[warp, 0] += 1 if rank else (1 << int(slot["shift"][0])) - blocks + 1
         place = memory.at(ring + sequence % count * size, size)
         head = place[: SEGMENT.itemsize].view(SEGMENT)
-        head["sequence"] = head["done"] = sequence + 1
+        head["sequence"] = sequence + 1
         head["kernel"] = int(entry["kernel_id"], 16)
         head["block_x"], head["warp"], head["sm"] = block, segment["warp"], segment["sm"]
         for name in ("start", "end"):
             head[f"clock_{name}"], head[f"time_{name}"] = segment[f"{name}_clock"], segment[f"{name}_ns"]
-        head["attempted"] = segment["count"]
-        kept = slice(ends[row] - segment["count"], ends[row] - segment["count"] + min(segment["count"], capacity))
-        records = np.zeros(kept.stop - kept.start, RECORD)
-        records["clock"], records["region"] = recording.clocks[kept], recording.regions[kept]
-        place[SEGMENT.itemsize : SEGMENT.itemsize + records.nbytes] = records.view(np.uint8)
+        records = slice(ends[row] - segment["count"], ends[row])
+        regions, clocks = recording.regions[records], recording.clocks[records]
+        units = np.array([region["unit"] for region in entry["regions"]])[regions]
+        begins = np.flatnonzero(units[:, 0] == 0)
+        written = np.zeros(len(begins), UNIT)
+        written["region"] = regions[begins]
+        for lane in range(UNIT_RECORDS):
+            has = units[begins, 1] > lane
+            written["clocks"][has, lane] = clocks[begins[has] + lane]
+        head["attempted"] = len(written)
+        written = written[:capacity]
+        place[SEGMENT.itemsize : SEGMENT.itemsize + written.nbytes] = written.view(np.uint8)
+        head["done"] = sequence + 1
+        ended[warp, 0] += 1 if rank else (1 << int(slot["shift"][0])) - blocks + 1
 
 
 def read_trace(path: pathlib.Path) -> tuple[list[tuple], dict[int, list]]:

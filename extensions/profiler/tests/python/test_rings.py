@@ -121,7 +121,7 @@ def test_what_is_overwritten_while_it_is_read_is_left_out(recording):
 
 def test_each_captured_launch_has_a_ring_and_streams_do_too(recording):
     memory = FakeMemory()
-    group = made(memory, size=1 << 20)
+    group = made(memory, size=1 << 21)
     same = {id(ring_of(group, stream=stream)) for stream in (1, 1, 2)}
     grids = {id(ring_of(group, grid=(12, 1))), id(ring_of(group, grid=(6, 2)))}
     captured = {id(ring_of(group, captured=True)) for _ in range(3)}
@@ -130,7 +130,7 @@ def test_each_captured_launch_has_a_ring_and_streams_do_too(recording):
     assert turns[0] is turns[4]
     kept = [ring for ring in group.rings if ring.captured]
     group.close()
-    emulate(memory, kept[0].slot, ENTRY, recording)
+    emulate(memory, kept[0].data_ptr(), ENTRY, recording)
     assert not memory.at(kept[0].segments, 64).any()
     group.free()
     assert len(memory.taken) == 1, "the slots, which graphs may use"
@@ -171,10 +171,10 @@ def test_rings_do_not_cross_four_gigabytes():
 @pytest.mark.parametrize(
     ("blocks", "sample", "budget", "chosen"),
     [
-        (100, None, 1000, (0xFFFFFFFF, 0)),
-        (1000, None, 1000, (50, 32)),
-        (1000, 1, 10, (0xFFFFFFFF, 0)),
-        (1000, 16, 1 << 30, (0, 16)),
+        (100, None, 1000, (1 << 31, 0)),
+        (1000, None, 1000, (32, 16)),
+        (1000, 1, 10, (1 << 31, 0)),
+        (1000, 16, 1 << 30, (1, 16)),
     ],
 )
 def test_sampling(blocks, sample, budget, chosen):
@@ -183,6 +183,7 @@ def test_sampling(blocks, sample, budget, chosen):
     recorded = [block for block in range(blocks) if block < first or (every and block % every == 0)]
     assert format.recorded(blocks, first, every) == len(recorded)
     filled = format.slot(0, 1, first, every, blocks)[0]
+    assert format.tagged(1 << 20, filled) >> 11 == 1 << 9, "nothing of it is in the address itself"
     assert [format.rank(filled, block) for block in recorded] == list(range(len(recorded)))
     assert sample is not None or len(recorded) * 10 <= budget
 
@@ -248,11 +249,11 @@ def test_batches_are_written_whole_or_not_at_all():
     entry = table(gemm_kernel(), capacity=16)
     entry["batch_limit"] = 12
     entry["regions"][5]["batch"] = [1, 3]
-    records = np.zeros((3, 16), format.RECORD)
-    records["region"] = 5
-    counts = decode.written(np.array([4, 12, 40]), records, entry)
+    units = np.zeros((3, 16), format.UNIT)
+    units["region"] = 5
+    counts = decode.written(np.array([4, 12, 40]), units, entry)
     assert counts.tolist() == [4, 12, 14]
-    assert counts.tolist() == [format.written(n, records["region"][0], entry) for n in (4, 12, 40)]
+    assert counts.tolist() == [format.written(n, units["region"][0], entry) for n in (4, 12, 40)]
 
 
 def test_roles_follow_from_warps():
@@ -260,7 +261,12 @@ def test_roles_follow_from_warps():
     entry = table(kernel, first_warps=(0, 8))
     memory = FakeMemory()
     group = made(memory)
-    emulate(memory, ring_of(group, entry, grid=(4,)).slot, entry, record([], seed=1, ctas=4, roles=specialized_team(5)))
+    emulate(
+        memory,
+        ring_of(group, entry, grid=(4,)).data_ptr(),
+        entry,
+        record([], seed=1, ctas=4, roles=specialized_team(5)),
+    )
     group.drain(final=True)
     back = decoded(group, entry)
     assert np.array_equal(back.warps["role"], back.warps["warp"] >= 8)

@@ -287,7 +287,7 @@ def test_a_launch_by_itself_is_asked_whether_it_is_captured(world):
         compiled[(BLOCKS, 1, 1)](fake_driver.Array("fp32"))
         [captured] = world.gpu.graph
         world.gpu.graph = None
-        own = [ring for ring in runtime._active._rings[0].rings if ring.slot == captured]
+        own = [ring for ring in runtime._active._rings[0].rings if ring.pointer == captured]
         assert [ring.captured for ring in own] == [True]
     assert len(p.data.launches) == 1
 
