@@ -23,6 +23,10 @@ namespace tritonext::warpspec {
 namespace {
 
 constexpr int64_t threadsPerWarp = 32;
+// Iterations of a loop around others that are nested, so that time does not grow with each level as
+// it does with slots, and ops that one task runs at all: a few times those of a persistent kernel
+// with eight slots.
+constexpr int64_t mostOuterIterations = 2, mostOps = 200000;
 
 /// One element of an array in shared memory: a barrier or a tile.
 using Place = std::pair<Value, int64_t>;
@@ -36,8 +40,9 @@ struct Datum {
   /// The array that a view is of, and which element of it, if it is one.
   Value array;
   std::optional<int64_t> element;
-  /// The last asynchronous product that may still write the value, by number.
-  int64_t product = 0;
+  /// The last asynchronous product that may still write the value, and that reads it from
+  /// registers, by number.
+  int64_t product = 0, reader = 0;
   /// For a sum, what it is of, and for a difference, by number of those that the task has computed.
   std::optional<size_t> sum, difference;
 };
@@ -97,7 +102,9 @@ public:
   /// a prime.
   unsigned seeds() const { return lengths.size() * lengths.size(); }
 
-  int64_t length(const Datum &lower, const Datum &upper, const Datum &step) {
+  /// `isOuter` limits the length of a loop, for all tasks, if the first of them says so.
+  int64_t length(const Datum &lower, const Datum &upper, const Datum &step, bool isOuter) {
+    isOuter = limited.try_emplace({lower.name, upper.name, step.name}, isOuter).first->second;
     int64_t length;
     if (lower.number && upper.number && step.number && *step.number > 0) {
       int64_t span = std::max<int64_t>(*upper.number - *lower.number, 0);
@@ -107,6 +114,8 @@ public:
           loops.try_emplace({lower.name, upper.name, step.name}, loops.size()).first->second;
       length = lengths[(seed + loop * (seed / lengths.size())) % lengths.size()];
     }
+    if (isOuter)
+      length = std::min(length, mostOuterIterations);
     hasRun[{lower.name, upper.name}] = length > 0;
     return length;
   }
@@ -134,6 +143,7 @@ private:
   SmallVector<int64_t> lengths;
   /// Loops in the order in which they come up, by the names of bounds and step.
   std::map<std::array<uint64_t, 3>, size_t> loops;
+  std::map<std::array<uint64_t, 3>, bool> limited;
   std::map<std::pair<uint64_t, uint64_t>, bool> hasRun;
 };
 
@@ -183,6 +193,8 @@ private:
     for (Operation &op : block) {
       if (finding || op.hasTrait<OpTrait::IsTerminator>())
         return;
+      if (++ops > mostOps)
+        return find(&op, "its loops take too long to be audited");
       run(op);
     }
   }
@@ -267,6 +279,7 @@ private:
       return run(dot);
     if (auto wait = dyn_cast<ttng::WarpGroupDotWaitOp>(op)) {
       add(EventKind::EndProducts, &op, {}, wait.getPendings());
+      checkFactors(wait);
       for (auto [input, output] : llvm::zip_equal(wait.getInputs(), wait.getOutputs()))
         set(output, get(input));
       return;
@@ -303,11 +316,30 @@ private:
     if (dot.getIsAsync()) {
       sum.product = ++products;
       add(EventKind::Product, dot, {}, products);
+      if (isa<RankedTensorType>(dot.getA().getType())) {
+        Datum factor = get(dot.getA());
+        factor.reader = products;
+        set(dot.getA(), factor);
+        factors.push_back(products);
+      }
     } else {
       add(EventKind::EndProducts, dot, {}, 0);
       sum.product = 0;
+      factors.clear();
     }
     set(dot.getD(), sum);
+  }
+
+  /// Checks that registers that a product reads until it has ended pass through the wait for it.
+  /// They would be taken for free before.
+  void checkFactors(ttng::WarpGroupDotWaitOp wait) {
+    int64_t ended = products - wait.getPendings();
+    for (int64_t product : factors)
+      if (product <= ended && llvm::none_of(wait.getInputs(), [&](Value input) {
+            return get(input).reader >= product;
+          }))
+        find(wait, "a product ends of which nothing has kept the registers");
+    llvm::erase_if(factors, [&](int64_t product) { return product <= ended; });
   }
 
   /// Writes down that an op reads tiles, or sums of products that may still go on.
@@ -335,22 +367,39 @@ private:
   /// Returns the length of a loop, of which tasks that take turns have every other iteration: then
   /// the step is twice that of another loop, and the lower bound is that one's or a step above it.
   /// A loop that starts a step above a lower bound has its first iteration in front of it.
-  int64_t lengthOf(const Datum &lower, const Datum &upper, const Datum &step) {
+  int64_t lengthOf(scf::ForOp loop) {
+    Datum lower = get(loop.getLowerBound()), upper = get(loop.getUpperBound()),
+          step = get(loop.getStep());
+    bool isOuter = heightOf(loop) > 1;
     if (!step.sum || pairs[*step.sum].first.name != pairs[*step.sum].second.name) {
       if (!lower.sum || pairs[*lower.sum].second.name != step.name)
-        return choice.length(lower, upper, step);
-      return std::max<int64_t>(choice.length(pairs[*lower.sum].first, upper, step) - 1, 0);
+        return choice.length(lower, upper, step, isOuter);
+      return std::max<int64_t>(choice.length(pairs[*lower.sum].first, upper, step, isOuter) - 1, 0);
     }
     Datum half = pairs[*step.sum].first, first = lower;
     bool isLater = lower.sum && pairs[*lower.sum].second.name == half.name;
     if (isLater)
       first = pairs[*lower.sum].first;
-    return (choice.length(first, upper, half) + (isLater ? 0 : 1)) / 2;
+    return (choice.length(first, upper, half, isOuter) + (isLater ? 0 : 1)) / 2;
+  }
+
+  /// Returns how many loops that wait for barriers are nested in a loop.
+  unsigned heightOf(scf::ForOp loop) {
+    if (auto found = heights.find(loop); found != heights.end())
+      return found->second;
+    unsigned height = 0;
+    loop.walk([&](ttng::WaitBarrierOp wait) {
+      unsigned depth = 0;
+      for (Operation *op = wait->getParentOp(); op != loop; op = op->getParentOp())
+        depth += isa<scf::ForOp>(op);
+      height = std::max(height, depth);
+    });
+    return heights[loop] = height;
   }
 
   void run(scf::ForOp loop) {
     Datum lower = get(loop.getLowerBound()), step = get(loop.getStep());
-    int64_t length = lengthOf(lower, get(loop.getUpperBound()), step);
+    int64_t length = lengthOf(loop);
     SmallVector<Datum> carried;
     for (Value init : loop.getInitArgs())
       carried.push_back(get(init));
@@ -387,7 +436,7 @@ private:
       auto second = loop.getLowerBound().getDefiningOp<arith::AddIOp>();
       if (second && second.getLhs() == compare.getLhs() && second.getRhs() == loop.getStep() &&
           loop.getUpperBound() == compare.getRhs()) {
-        lengthOf(get(compare.getLhs()), get(compare.getRhs()), get(loop.getStep()));
+        lengthOf(loop);
         known.erase(compare);
       }
     }
@@ -488,7 +537,7 @@ private:
     lower.name = nameOf(0);
     if (span.difference)
       std::tie(upper, lower) = pairs[*span.difference];
-    return choice.length(lower, upper, operands[1]);
+    return choice.length(lower, upper, operands[1], /*isOuter=*/false);
   }
 
   std::optional<int64_t> compute(Operation *op, ArrayRef<Datum> operands) {
@@ -556,7 +605,10 @@ private:
   DenseSet<Value> expected;
   /// Operands of sums and differences.
   std::vector<std::pair<Datum, Datum>> pairs;
-  int64_t products = 0;
+  DenseMap<Operation *, unsigned> heights;
+  int64_t products = 0, ops = 0;
+  /// Products that read a factor from registers and may go on.
+  SmallVector<int64_t> factors;
 };
 
 //===----------------------------------------------------------------------===//

@@ -129,6 +129,12 @@ Bases basesOf(Value address) {
       work.insert({loop.getYieldedValues()[index], loads});
       continue;
     }
+    if (auto conditional = dyn_cast<scf::IfOp>(op)) {
+      unsigned index = cast<OpResult>(value).getResultNumber();
+      work.insert({conditional.thenYield().getOperand(index), loads});
+      work.insert({conditional.elseYield().getOperand(index), loads});
+      continue;
+    }
     // A table holds addresses as numbers.
     if (auto cast = dyn_cast<tt::IntToPtrOp>(op))
       if (auto load = cast.getSrc().getDefiningOp<tt::LoadOp>()) {

@@ -2935,3 +2935,199 @@ tt.func public @slot_is_given_back_before_it_is_read(%da: !desc, %db: !desc, %ou
   tt.return
 }
 }
+
+// -----
+
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#bars = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+!bar = !ttg.memdesc<1xi64, #bars, #smem, mutable>
+!bars = !ttg.memdesc<2x1xi64, #bars, #smem, mutable>
+!tile = !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+!ring = !ttg.memdesc<2x64x64xf16, #shared, #smem, mutable>
+!desc = !tt.tensordesc<64x64xf16, #shared>
+!sum = tensor<64x64xf32, #mma>
+!factor = tensor<64x64xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @registers_are_given_away(%da: !desc, %db: !desc, %out: tensor<64x64x!tt.ptr<f32>, #mma>, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %true = arith.constant true
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %a = ttg.local_alloc : () -> !ring
+  %b = ttg.local_alloc : () -> !ring
+  %full = ttg.local_alloc : () -> !bars
+  %empty = ttg.local_alloc : () -> !bars
+  %f0 = ttg.memdesc_index %full[%c0] : !bars -> !bar
+  %f1 = ttg.memdesc_index %full[%c1] : !bars -> !bar
+  %e0 = ttg.memdesc_index %empty[%c0] : !bars -> !bar
+  %e1 = ttg.memdesc_index %empty[%c1] : !bars -> !bar
+  ttng.init_barrier %f0, 1 : !bar
+  ttng.init_barrier %f1, 1 : !bar
+  ttng.init_barrier %e0, 4 : !bar
+  ttng.init_barrier %e1, 4 : !bar
+  ttg.warp_specialize(%a, %b, %full, %empty, %da, %db, %size)
+  default {
+    %r:3 = scf.for %k = %c0 to %size step %c1 iter_args(%c = %zero, %slot = %c0, %phase = %c0) -> (!sum, i32, i32) : i32 {
+      %f = ttg.memdesc_index %full[%slot] : !bars -> !bar
+      ttng.wait_barrier %f, %phase : !bar
+      %ta = ttg.memdesc_index %a[%slot] : !ring -> !tile
+      %tb = ttg.memdesc_index %b[%slot] : !ring -> !tile
+      %ra = ttg.local_load %ta : !tile -> !factor
+      %d = ttng.warp_group_dot %ra, %tb, %c {isAsync = true} : !factor * !tile -> !sum
+      %w = ttng.warp_group_dot_wait %d {pendings = 1 : i32} : !sum
+      %later = arith.cmpi ne, %k, %c0 : i32
+      %before = arith.xori %slot, %c1 : i32
+      %e = ttg.memdesc_index %empty[%before] : !bars -> !bar
+      ttng.arrive_barrier %e, 4, %later : !bar
+      %over = arith.cmpi eq, %slot, %c1 : i32
+      %flipped = arith.xori %phase, %c1 : i32
+      %next = arith.xori %slot, %c1 : i32
+      %nextPhase = arith.select %over, %flipped, %phase : i32
+      scf.yield %w, %next, %nextPhase : !sum, i32, i32
+    }
+    // expected-error @below {{expected tasks that wait for each other as they have to, got that a product ends of which nothing has kept the registers}}
+    %sum = ttng.warp_group_dot_wait %r#0 {pendings = 0 : i32} : !sum
+    %ran = arith.cmpi slt, %c0, %size : i32
+    %last = arith.xori %r#1, %c1 : i32
+    %el = ttg.memdesc_index %empty[%last] : !bars -> !bar
+    ttng.arrive_barrier %el, 4, %ran : !bar
+    tt.store %out, %sum : tensor<64x64x!tt.ptr<f32>, #mma>
+    ttg.warp_yield
+  }
+  partition0(%pa: !ring, %pb: !ring, %pfull: !bars, %pempty: !bars, %pda: !desc, %pdb: !desc, %psize: i32) num_warps(1) {
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ptrue = arith.constant true
+    %q:2 = scf.for %k = %p0 to %psize step %p1 iter_args(%slot = %p0, %phase = %p1) -> (i32, i32) : i32 {
+      %e = ttg.memdesc_index %pempty[%slot] : !bars -> !bar
+      ttng.wait_barrier %e, %phase : !bar
+      %f = ttg.memdesc_index %pfull[%slot] : !bars -> !bar
+      ttng.barrier_expect %f, 16384, %ptrue : !bar
+      %ta = ttg.memdesc_index %pa[%slot] : !ring -> !tile
+      ttng.async_tma_copy_global_to_local %pda[%p0, %k] %ta, %f, %ptrue : !desc, !bar -> !tile
+      %tb = ttg.memdesc_index %pb[%slot] : !ring -> !tile
+      ttng.async_tma_copy_global_to_local %pdb[%k, %p0] %tb, %f, %ptrue : !desc, !bar -> !tile
+      %over = arith.cmpi eq, %slot, %p1 : i32
+      %flipped = arith.xori %phase, %p1 : i32
+      %next = arith.xori %slot, %p1 : i32
+      %nextPhase = arith.select %over, %flipped, %phase : i32
+      scf.yield %next, %nextPhase : i32, i32
+    }
+    ttg.warp_return
+  } : (!ring, !ring, !bars, !bars, !desc, !desc, i32) -> ()
+  tt.return
+}
+}
+
+// -----
+
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#bars = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+!bar = !ttg.memdesc<1xi64, #bars, #smem, mutable>
+!bars = !ttg.memdesc<2x1xi64, #bars, #smem, mutable>
+!tile = !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+!ring = !ttg.memdesc<2x64x64xf16, #shared, #smem, mutable>
+!desc = !tt.tensordesc<64x64xf16, #shared>
+!sum = tensor<64x64xf32, #mma>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @loops_are_long(%da: !desc, %db: !desc, %out: tensor<64x64x!tt.ptr<f32>, #mma>, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %many = arith.constant 32 : i32
+  %true = arith.constant true
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %a = ttg.local_alloc : () -> !ring
+  %b = ttg.local_alloc : () -> !ring
+  %full = ttg.local_alloc : () -> !bars
+  %empty = ttg.local_alloc : () -> !bars
+  %f0 = ttg.memdesc_index %full[%c0] : !bars -> !bar
+  %f1 = ttg.memdesc_index %full[%c1] : !bars -> !bar
+  %e0 = ttg.memdesc_index %empty[%c0] : !bars -> !bar
+  %e1 = ttg.memdesc_index %empty[%c1] : !bars -> !bar
+  ttng.init_barrier %f0, 1 : !bar
+  ttng.init_barrier %f1, 1 : !bar
+  ttng.init_barrier %e0, 4 : !bar
+  ttng.init_barrier %e1, 4 : !bar
+  ttg.warp_specialize(%a, %b, %full, %empty, %da, %db, %size)
+  default {
+    %r:3 = scf.for %k = %c0 to %size step %c1 iter_args(%c = %zero, %slot = %c0, %phase = %c0) -> (!sum, i32, i32) : i32 {
+      %f = ttg.memdesc_index %full[%slot] : !bars -> !bar
+      ttng.wait_barrier %f, %phase : !bar
+      %ta = ttg.memdesc_index %a[%slot] : !ring -> !tile
+      %tb = ttg.memdesc_index %b[%slot] : !ring -> !tile
+      %d = ttng.warp_group_dot %ta, %tb, %c {isAsync = true} : !tile * !tile -> !sum
+      %w = ttng.warp_group_dot_wait %d {pendings = 1 : i32} : !sum
+      %later = arith.cmpi ne, %k, %c0 : i32
+      %before = arith.xori %slot, %c1 : i32
+      %e = ttg.memdesc_index %empty[%before] : !bars -> !bar
+      ttng.arrive_barrier %e, 4, %later : !bar
+      %over = arith.cmpi eq, %slot, %c1 : i32
+      %flipped = arith.xori %phase, %c1 : i32
+      %next = arith.xori %slot, %c1 : i32
+      %nextPhase = arith.select %over, %flipped, %phase : i32
+      scf.yield %w, %next, %nextPhase : !sum, i32, i32
+    }
+    %sum = ttng.warp_group_dot_wait %r#0 {pendings = 0 : i32} : !sum
+    %ran = arith.cmpi slt, %c0, %size : i32
+    %last = arith.xori %r#1, %c1 : i32
+    %el = ttg.memdesc_index %empty[%last] : !bars -> !bar
+    ttng.arrive_barrier %el, 4, %ran : !bar
+    %n0 = scf.for %i0 = %c0 to %many step %c1 iter_args(%v0 = %c0) -> (i32) : i32 {
+      %n1 = scf.for %i1 = %c0 to %many step %c1 iter_args(%v1 = %v0) -> (i32) : i32 {
+        %n2 = scf.for %i2 = %c0 to %many step %c1 iter_args(%v2 = %v1) -> (i32) : i32 {
+          %n3 = scf.for %i3 = %c0 to %many step %c1 iter_args(%v3 = %v2) -> (i32) : i32 {
+            %n4 = scf.for %i4 = %c0 to %many step %c1 iter_args(%v4 = %v3) -> (i32) : i32 {
+              %n5 = scf.for %i5 = %c0 to %many step %c1 iter_args(%v5 = %v4) -> (i32) : i32 {
+                %n6 = scf.for %i6 = %c0 to %many step %c1 iter_args(%v6 = %v5) -> (i32) : i32 {
+                  %n7 = scf.for %i7 = %c0 to %many step %c1 iter_args(%v7 = %v6) -> (i32) : i32 {
+                    // expected-error @below {{expected tasks that wait for each other as they have to, got that its loops take too long to be audited}}
+                    %u = arith.addi %v7, %c1 : i32
+                    scf.yield %u : i32
+                  }
+                  scf.yield %n7 : i32
+                }
+                scf.yield %n6 : i32
+              }
+              scf.yield %n5 : i32
+            }
+            scf.yield %n4 : i32
+          }
+          scf.yield %n3 : i32
+        }
+        scf.yield %n2 : i32
+      }
+      scf.yield %n1 : i32
+    }
+    tt.store %out, %sum : tensor<64x64x!tt.ptr<f32>, #mma>
+    ttg.warp_yield
+  }
+  partition0(%pa: !ring, %pb: !ring, %pfull: !bars, %pempty: !bars, %pda: !desc, %pdb: !desc, %psize: i32) num_warps(1) {
+    %p0 = arith.constant 0 : i32
+    %p1 = arith.constant 1 : i32
+    %ptrue = arith.constant true
+    %q:2 = scf.for %k = %p0 to %psize step %p1 iter_args(%slot = %p0, %phase = %p1) -> (i32, i32) : i32 {
+      %e = ttg.memdesc_index %pempty[%slot] : !bars -> !bar
+      ttng.wait_barrier %e, %phase : !bar
+      %f = ttg.memdesc_index %pfull[%slot] : !bars -> !bar
+      ttng.barrier_expect %f, 16384, %ptrue : !bar
+      %ta = ttg.memdesc_index %pa[%slot] : !ring -> !tile
+      ttng.async_tma_copy_global_to_local %pda[%p0, %k] %ta, %f, %ptrue : !desc, !bar -> !tile
+      %tb = ttg.memdesc_index %pb[%slot] : !ring -> !tile
+      ttng.async_tma_copy_global_to_local %pdb[%k, %p0] %tb, %f, %ptrue : !desc, !bar -> !tile
+      %over = arith.cmpi eq, %slot, %p1 : i32
+      %flipped = arith.xori %phase, %p1 : i32
+      %next = arith.xori %slot, %p1 : i32
+      %nextPhase = arith.select %over, %flipped, %phase : i32
+      scf.yield %next, %nextPhase : i32, i32
+    }
+    ttg.warp_return
+  } : (!ring, !ring, !bars, !bars, !desc, !desc, i32) -> ()
+  tt.return
+}
+}

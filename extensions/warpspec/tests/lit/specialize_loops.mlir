@@ -159,6 +159,57 @@ tt.func public @row(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc
 
 // -----
 
+// What the products' loop writes is not loaded before it.
+// CHECK-LABEL: @row_that_the_loop_writes
+// CHECK: default
+// CHECK: scf.for
+// CHECK-NOT: tt.load
+// CHECK: scf.for
+// CHECK: tt.store
+// CHECK: tt.load
+// CHECK: partition0
+// REMARK: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#row = #ttg.slice<{dim = 0, parent = #mma}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @row_that_the_loop_writes(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %dc: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32, %x: !tt.ptr<f32>) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  scf.for %tile = %row to %size step %c64 : i32 {
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%tile, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %tile] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+      %one = arith.constant 1.000000e+00 : f32
+      tt.store %x, %one : !tt.ptr<f32>
+      scf.yield %d : tensor<64x64xf32, #mma>
+    } {tt.num_stages = 4 : i32}
+    %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32, #line>
+    %all = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #line>
+    %at = tt.addptr %all, %range : tensor<64x!tt.ptr<f32>, #line>, tensor<64xi32, #line>
+    %few = tt.load %at : tensor<64x!tt.ptr<f32>, #line>
+    %few_row = ttg.convert_layout %few : tensor<64xf32, #line> -> tensor<64xf32, #row>
+    %wide = tt.expand_dims %few_row {axis = 0 : i32} : tensor<64xf32, #row> -> tensor<1x64xf32, #mma>
+    %whole = tt.broadcast %wide : tensor<1x64xf32, #mma> -> tensor<64x64xf32, #mma>
+    %q = arith.addf %r, %whole : tensor<64x64xf32, #mma>
+    %o = arith.truncf %q : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+    %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+    tt.descriptor_store %dc[%tile, %tile], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  } {tt.flatten, tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
 // CHECK-LABEL: @conditional
 // CHECK: default
 // CHECK: %{{.+}}:2 = scf.if %{{.+}} -> (i32, i32)
@@ -224,6 +275,46 @@ tt.func public @unannotated(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.te
   %o = arith.truncf %r : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
   %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
   tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  tt.return
+}
+}
+
+// -----
+
+// Threads get the registers for the sums of all loops, here of the second, and an SM so many blocks.
+// CHECK: ttg.maxnreg = 128
+// CHECK-LABEL: @sums_of_the_second_loop
+// REMARK: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!sum = tensor<64x64xf32, #mma>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @sums_of_the_second_loop(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %row: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %r = scf.for %k = %c0 to %size step %c64 iter_args(%s0 = %zero) -> (!sum) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %d0 = ttng.warp_group_dot %sa, %sb, %s0 {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+    scf.yield %d0 : !sum
+  } {tt.warp_specialize}
+  %q:4 = scf.for %k = %c0 to %size step %c64 iter_args(%s0 = %r, %s1 = %zero, %s2 = %zero, %s3 = %zero) -> (!sum, !sum, !sum, !sum) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %d0 = ttng.warp_group_dot %sa, %sb, %s0 {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+    %d1 = ttng.warp_group_dot %sa, %sb, %s1 {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+    %d2 = ttng.warp_group_dot %sa, %sb, %s2 {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+    %d3 = ttng.warp_group_dot %sa, %sb, %s3 {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+    scf.yield %d0, %d1, %d2, %d3 : !sum, !sum, !sum, !sum
+  } {tt.warp_specialize}
   tt.return
 }
 }

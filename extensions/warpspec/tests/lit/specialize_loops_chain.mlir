@@ -143,3 +143,58 @@ tt.func public @two_loops(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle
   tt.return
 }
 }
+
+// -----
+
+// A group that waits for the other one, here for its part of a reduction over rows, has no turns.
+// CHECK-LABEL: @groups_that_meet
+// CHECK-NOT: warpspec.takes_turn
+// CHECK: tt.return
+// REMARK: applied: specialized: {{.+}}, 2 products in flight [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#sharedT = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+!desc = !tt.tensordesc<128x64xf16, #shared>
+!rows = tensor<128x64xf16, #blocked>
+!tile = !ttg.memdesc<128x64xf16, #shared, #smem>
+!turned = !ttg.memdesc<64x128xf16, #sharedT, #smem>
+!scores = tensor<128x128xf32, #mma>
+!sum = tensor<128x64xf32, #mma>
+!factor = tensor<128x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @groups_that_meet(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle: i32, %size: i32, %out: tensor<128x64x!tt.ptr<f32>, #mma>) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %none = arith.constant dense<0.000000e+00> : !scores
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %q = tt.descriptor_load %dq[%row, %c0] : !desc -> !rows
+  %sq = ttg.local_alloc %q : (!rows) -> !tile
+  %r = scf.for %i = %c0 to %size step %c128 iter_args(%acc = %zero) -> (!sum) : i32 {
+    %k = tt.descriptor_load %dk[%i, %c0] : !desc -> !rows
+    %sk = ttg.local_alloc %k : (!rows) -> !tile
+    %tk = ttg.memdesc_trans %sk {order = array<i32: 1, 0>} : !tile -> !turned
+    %s = ttng.warp_group_dot %sq, %tk, %none {inputPrecision = 0 : i32} : !tile * !turned -> !scores
+    %e = math.exp2 %s : !scores
+    %most = "tt.reduce"(%e) <{axis = 0 : i32}> ({
+    ^bb0(%one: f32, %other: f32):
+      %larger = arith.maxnumf %one, %other : f32
+      tt.reduce.return %larger : f32
+    }) : (!scores) -> tensor<128xf32, #ttg.slice<{dim = 0, parent = #mma}>>
+    %line = tt.expand_dims %most {axis = 0 : i32} : tensor<128xf32, #ttg.slice<{dim = 0, parent = #mma}>> -> tensor<1x128xf32, #mma>
+    %lines = tt.broadcast %line : tensor<1x128xf32, #mma> -> !scores
+    %g = arith.mulf %e, %lines : !scores
+    %p = arith.truncf %g : !scores to tensor<128x128xf16, #mma>
+    %f = ttg.convert_layout %p : tensor<128x128xf16, #mma> -> !factor
+    %v = tt.descriptor_load %dv[%i, %c0] : !desc -> !rows
+    %sv = ttg.local_alloc %v : (!rows) -> !tile
+    %scaled = arith.mulf %acc, %acc : !sum
+    %o = ttng.warp_group_dot %f, %sv, %scaled {inputPrecision = 0 : i32} : !factor * !tile -> !sum
+    scf.yield %o : !sum
+  } {tt.warp_specialize}
+  tt.store %out, %r : tensor<128x64x!tt.ptr<f32>, #mma>
+  tt.return
+}
+}

@@ -1101,9 +1101,10 @@ tt.func public @unknown(%flag: i1, %x: !tt.tensordesc<64x64xf16, #shared>, %y: !
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
-  %da = scf.if %flag -> !tt.tensordesc<64x64xf16, #shared> {
-    scf.yield %x : !tt.tensordesc<64x64xf16, #shared>
-  } else {
+  %da = scf.while (%z = %x) : (!tt.tensordesc<64x64xf16, #shared>) -> !tt.tensordesc<64x64xf16, #shared> {
+    scf.condition(%flag) %z : !tt.tensordesc<64x64xf16, #shared>
+  } do {
+  ^bb0(%z: !tt.tensordesc<64x64xf16, #shared>):
     scf.yield %y : !tt.tensordesc<64x64xf16, #shared>
   }
   %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {

@@ -99,3 +99,72 @@ tt.func public @blocks(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %db: !tt.t
   tt.return
 }
 }
+
+// -----
+
+// A condition hands pointers on to a second loop, and a tensor between the two is made again by the threads that copy.
+// COPY-LABEL: @handed_on
+// COPY: ttg.warp_specialize
+// COPY: partition0
+// COPY-SAME: num_warps(4)
+// COPY: tt.splat %{{.+}} : i32 -> tensor<128x64xi32, #[[FOUR:.+]]>
+// COPY: scf.if %{{.+}} -> (tensor<128x64x!tt.ptr<f16>, #[[FOUR]]>, i32, i32)
+// COPY: scf.for
+// COPY: ttg.async_copy_global_to_local
+// COPY: scf.for
+// COPY: ttg.async_copy_global_to_local
+// COPY: ttg.warp_return
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+#rows = #ttg.slice<{dim = 1, parent = #blocked}>
+#columns = #ttg.slice<{dim = 0, parent = #blocked}>
+!sum = tensor<128x64xf32, #mma>
+!pointers = tensor<128x64x!tt.ptr<f16>, #blocked>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @handed_on(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %db: !tt.tensordesc<64x64xf16, #shared>, %out: tensor<128x64x!tt.ptr<f32>, #mma>, %flag: i1, %middle: i32, %size: i32 {tt.divisibility = 16 : i32}) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %move = arith.constant dense<64> : tensor<128x64xi32, #blocked>
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #rows>
+  %rr = tt.expand_dims %r {axis = 1 : i32} : tensor<128xi32, #rows> -> tensor<128x1xi32, #blocked>
+  %k1 = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #columns>
+  %rk = tt.expand_dims %k1 {axis = 0 : i32} : tensor<64xi32, #columns> -> tensor<1x64xi32, #blocked>
+  %rkb = tt.broadcast %rk : tensor<1x64xi32, #blocked> -> tensor<128x64xi32, #blocked>
+  %strides = tt.splat %size : i32 -> tensor<128x1xi32, #blocked>
+  %base = tt.splat %a : !tt.ptr<f16> -> tensor<128x1x!tt.ptr<f16>, #blocked>
+  %offset = arith.muli %rr, %strides : tensor<128x1xi32, #blocked>
+  %at0 = tt.addptr %base, %offset : tensor<128x1x!tt.ptr<f16>, #blocked>, tensor<128x1xi32, #blocked>
+  %at1 = tt.broadcast %at0 : tensor<128x1x!tt.ptr<f16>, #blocked> -> !pointers
+  %at2 = tt.addptr %at1, %rkb : !pointers, tensor<128x64xi32, #blocked>
+  %x:2 = scf.if %flag -> (!sum, !pointers) {
+    %s:2 = scf.for %k = %c0 to %middle step %c64 iter_args(%c = %zero, %at = %at2) -> (!sum, !pointers) : i32 {
+      %va = tt.load %at : !pointers
+      %sa = ttg.local_alloc %va : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+      %vb = tt.descriptor_load %db[%k, %c0] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+      %sb = ttg.local_alloc %vb : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+      %next = tt.addptr %at, %move : !pointers, tensor<128x64xi32, #blocked>
+      scf.yield %d, %next : !sum, !pointers
+    } {tt.warp_specialize}
+    scf.yield %s#0, %s#1 : !sum, !pointers
+  } else {
+    scf.yield %zero, %at2 : !sum, !pointers
+  }
+  %moves = tt.splat %size : i32 -> tensor<128x64xi32, #blocked>
+  %y:2 = scf.for %k = %middle to %size step %c64 iter_args(%c = %x#0, %at = %x#1) -> (!sum, !pointers) : i32 {
+    %va = tt.load %at : !pointers
+    %sa = ttg.local_alloc %va : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+    %vb = tt.descriptor_load %db[%k, %c0] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sb = ttg.local_alloc %vb : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+    %next = tt.addptr %at, %moves : !pointers, tensor<128x64xi32, #blocked>
+    scf.yield %d, %next : !sum, !pointers
+  } {tt.warp_specialize}
+  tt.store %out, %y#0 : tensor<128x64x!tt.ptr<f32>, #mma>
+  tt.return
+}
+}

@@ -189,3 +189,39 @@ tt.func public @wide(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensorde
   tt.return
 }
 }
+
+// -----
+
+// Each of two groups that share tiles has a buffer of its own.
+// ROWS-LABEL: @with_a_buffer
+// ROWS: ttg.local_alloc : () -> !ttg.memdesc<3x128x128xf16,
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#row = #ttg.slice<{dim = 0, parent = #mma}>
+#column = #ttg.slice<{dim = 1, parent = #mma}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @with_a_buffer(%da: !tt.tensordesc<128x128xf16, #shared>, %db: !tt.tensordesc<128x128xf16, #shared>, %dc: !tt.tensordesc<128x128xf16, #shared>, %p: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %x: !tt.ptr<f32>, %first: i32, %last: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #mma>
+  scf.for %tile = %first to %last step %c1 : i32 {
+    %w = tt.descriptor_load %db[%c0, %tile] : !tt.tensordesc<128x128xf16, #shared> -> tensor<128x128xf16, #blocked>
+    %sb = ttg.local_alloc %w : (tensor<128x128xf16, #blocked>) -> !ttg.memdesc<128x128xf16, #shared, #smem>
+    %row = arith.divsi %tile, %size : i32
+    %column = arith.remsi %tile, %size : i32
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<128x128xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<128x128xf16, #shared> -> tensor<128x128xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<128x128xf16, #blocked>) -> !ttg.memdesc<128x128xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x128xf16, #shared, #smem> * !ttg.memdesc<128x128xf16, #shared, #smem> -> tensor<128x128xf32, #mma>
+      scf.yield %d : tensor<128x128xf32, #mma>
+    }
+    %o = arith.truncf %r : tensor<128x128xf32, #mma> to tensor<128x128xf16, #mma>
+    tt.descriptor_store %dc[%row, %column], %o : !tt.tensordesc<128x128xf16, #shared>, tensor<128x128xf16, #mma>
+  } {tt.warp_specialize}
+  tt.return
+}
+}
