@@ -37,28 +37,53 @@ class Launch:
         kernel: The ``@triton.jit`` function.
         warmup: Whether it is ``kernel.warmup``, which only compiles.
         tuning: Whether an autotuner measures a configuration with it.
-        proceed: What the observer calls to do it.
-        launch_as: Launches another kernel instead, such as a copy with a pipeline, past what else observes.
-        compile: Compiles it, with what is active where it is called, and launches nothing.
+        run: What launches a kernel.
+        args: Arguments of the kernel.
+        kwargs: Those by name, and the other keywords of the launch.
+        observers: Who else watches, the last one first to be asked.
     """
 
-    __slots__ = ("compile", "kernel", "launch_as", "proceed", "tuning", "warmup")
+    # One is made for each launch, in the time of the program.
+    __slots__ = ("_args", "_kwargs", "_observers", "_run", "kernel", "tuning", "warmup")
 
     def __init__(
         self,
         kernel: Any,
         warmup: bool,
         tuning: bool,
-        proceed: Callable[[], Any],
-        launch_as: Callable[[Any], Any],
-        compile: Callable[[], Any],
+        run: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        observers: tuple[Handle, ...],
     ) -> None:
         self.kernel = kernel
         self.warmup = warmup
         self.tuning = tuning
-        self.proceed = proceed
-        self.launch_as = launch_as
-        self.compile = compile
+        self._run = run
+        self._args = args
+        self._kwargs = kwargs
+        self._observers = observers
+
+    def proceed(self) -> Any:
+        """Do it."""
+        observers = self._observers
+        if not observers:
+            return self._run(self.kernel, *self._args, warmup=self.warmup, **self._kwargs)
+        fields = (self.kernel, self.warmup, self.tuning, self._run, self._args, self._kwargs)
+        return observers[-1].value(Launch(*fields, observers[:-1]))
+
+    def launch_as(self, kernel: Any) -> Any:
+        """Launch another kernel instead, such as a copy with a pipeline, past what else observes."""
+        return self._run(kernel, *self._args, warmup=self.warmup, **self._kwargs)
+
+    def compile(self) -> Any:
+        """Compile it, with what is active where this is called, and launch nothing."""
+        # What the first launch on a device adds to a kernel, a copy needs as well.
+        self.kernel.device_caches[driver.active.get_current_device()]
+        # Triton runs these hooks at warm-ups too, and they may change what the launch has written.
+        silent = copy.copy(self.kernel)
+        silent.pre_run_hooks = []
+        return self._run(silent, *self._args, warmup=True, **self._kwargs)
 
 
 class Handle:
@@ -178,27 +203,12 @@ def _check() -> None:
 
 
 def _run(original: Callable, below: Below) -> Callable:
-    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+    def run(self: Any, *args: Any, warmup: bool, **kwargs: Any) -> Any:
         observers = _observers
         if not observers or below.yes:
-            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
-
-        def launch_as(kernel: Any) -> Any:
-            return original(kernel, *args, grid=grid, warmup=warmup, **kwargs)
-
-        def compile() -> Any:
-            # What the first launch on a device adds to a kernel, a copy needs as well.
-            self.device_caches[driver.active.get_current_device()]
-            # Triton runs these hooks at warm-ups too, and they may change what the launch has written.
-            silent = copy.copy(self)
-            silent.pre_run_hooks = []
-            return original(silent, *args, grid=grid, warmup=True, **kwargs)
-
+            return original(self, *args, warmup=warmup, **kwargs)
         tuning = getattr(_thread, "tuning", 0) > 0
-        proceed = functools.partial(launch_as, self)
-        for handle in observers:
-            proceed = functools.partial(handle.value, Launch(self, warmup, tuning, proceed, launch_as, compile))
-        return proceed()
+        return observers[-1].value(Launch(self, warmup, tuning, original, args, kwargs, observers[:-1]))
 
     return run
 
