@@ -23,7 +23,10 @@ __all__ = ["Gpu", "gpu"]
 _ATTRIBUTES = {"sms": 16, "memory_clock": 36, "bus_width": 37, "shared": 97, "major": 75, "minor": 76}
 _RELAXED = 2
 _NON_BLOCKING = 1
+_HOST, _DEVICE = 1, 2
 _CHUNK = 8 << 20
+# What is cleared before something is timed, and how often: larger than the caches, and 0.3 ms at 3 TB/s.
+_BALLAST, _TURNS = 128 << 20, 8
 
 
 @functools.cache
@@ -53,6 +56,35 @@ def _call(function: str, *arguments: object) -> None:
     _checked(_driver(), function, *arguments)
 
 
+class _Entered(threading.local):
+    """Whether this thread has made the context current."""
+
+    yes = False
+
+
+class _Copy2D(ctypes.Structure):
+    """``CUDA_MEMCPY2D``."""
+
+    _fields_ = (
+        ("src_x", ctypes.c_size_t),
+        ("src_y", ctypes.c_size_t),
+        ("src_type", ctypes.c_uint),
+        ("src_host", ctypes.c_void_p),
+        ("src_device", ctypes.c_uint64),
+        ("src_array", ctypes.c_void_p),
+        ("src_pitch", ctypes.c_size_t),
+        ("dst_x", ctypes.c_size_t),
+        ("dst_y", ctypes.c_size_t),
+        ("dst_type", ctypes.c_uint),
+        ("dst_host", ctypes.c_void_p),
+        ("dst_device", ctypes.c_uint64),
+        ("dst_array", ctypes.c_void_p),
+        ("dst_pitch", ctypes.c_size_t),
+        ("width", ctypes.c_size_t),
+        ("height", ctypes.c_size_t),
+    )
+
+
 class Gpu:
     """One GPU: its primary context, which PyTorch and Triton use too, and a stream of its own.
 
@@ -70,22 +102,35 @@ class Gpu:
         self._device = device.value
         self._context = ctypes.c_void_p()
         _call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self._device)
+        self._entered = _Entered()
         self._stream = ctypes.c_void_p()
         self._pinned = ctypes.c_void_p()
+        self._ballast = 0
+        self._is_capturing = _driver().cuStreamIsCapturing
+        self._is_capturing.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
         # One copy at a time: they share the pinned memory.
         self._lock = threading.Lock()
-        with self._current():
+        with self.current():
             _call("cuStreamCreate", ctypes.byref(self._stream), _NON_BLOCKING)
             _call("cuMemHostAlloc", ctypes.byref(self._pinned), ctypes.c_size_t(_CHUNK), 0)
 
     @contextlib.contextmanager
-    def _current(self) -> Iterator[None]:
-        """Make the context current, and what is done with it no part of a capture that is under way."""
+    def current(self) -> Iterator[None]:
+        """Make the context current, and what is done with it no part of a capture that is under way.
+
+        Whoever does much in a row enters it once around all of it: each call of the driver gives up the interpreter's
+        lock, which the program's launches then hand back and forth.
+        """
+        if self._entered.yes:
+            yield
+            return
         _call("cuCtxPushCurrent_v2", self._context)
+        self._entered.yes = True
         try:
             with self.relaxed():
                 yield
         finally:
+            self._entered.yes = False
             _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     @contextlib.contextmanager
@@ -119,7 +164,7 @@ class Gpu:
             UserError: There is not so much memory.
         """
         address = ctypes.c_uint64()
-        with self._current():
+        with self.current():
             _call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
             _call("cuMemsetD8Async", address, ctypes.c_ubyte(0), ctypes.c_size_t(size), self._stream)
             _call("cuStreamSynchronize", self._stream)
@@ -127,7 +172,7 @@ class Gpu:
 
     def free(self, address: int) -> None:
         """Give memory back."""
-        with self._current():
+        with self.current():
             _call("cuMemFree_v2", ctypes.c_uint64(address))
 
     @property
@@ -137,20 +182,45 @@ class Gpu:
 
     def read(self, address: int, size: int) -> np.ndarray:
         """Return ``size`` bytes from ``address``, without waiting for anything but the copy."""
-        result = np.empty(size, np.uint8)
-        with self._lock, self._current():
-            for offset in range(0, size, _CHUNK):
-                length = min(_CHUNK, size - offset)
-                source = ctypes.c_uint64(address + offset)
-                _call("cuMemcpyDtoHAsync_v2", self._pinned, source, ctypes.c_size_t(length), self._stream)
+        return self.read_rows(address, size, size, 1)[0]
+
+    def read_rows(self, address: int, pitch: int, width: int, count: int) -> np.ndarray:
+        """Return the first ``width`` bytes of each of ``count`` rows that are ``pitch`` bytes apart, likewise.
+
+        The interpreter's lock is free meanwhile, so that the program goes on launching.
+        """
+        result = np.empty((count, width), np.uint8)
+        # What is wider than the pinned memory is one row of many bytes.
+        if width == pitch or width > _CHUNK:
+            pitch, width, count = 1, 1, count * width
+        rows = _CHUNK // width
+        with self._lock, self.current():
+            for first in range(0, count, rows):
+                number = min(rows, count - first)
+                source = address + first * pitch
+                if width == pitch:
+                    length = ctypes.c_size_t(number)
+                    _call("cuMemcpyDtoHAsync_v2", self._pinned, ctypes.c_uint64(source), length, self._stream)
+                else:
+                    copy = _Copy2D(
+                        src_type=_DEVICE,
+                        src_device=source,
+                        src_pitch=pitch,
+                        dst_type=_HOST,
+                        dst_host=self._pinned,
+                        dst_pitch=width,
+                        width=width,
+                        height=number,
+                    )
+                    _call("cuMemcpy2DAsync_v2", ctypes.byref(copy), self._stream)
                 _call("cuStreamSynchronize", self._stream)
-                ctypes.memmove(result.ctypes.data + offset, self._pinned, length)
+                ctypes.memmove(result.ctypes.data + first * width, self._pinned, number * width)
         return result
 
     def write(self, address: int, data: np.ndarray) -> None:
         """Write bytes to ``address``, likewise."""
         data = np.ascontiguousarray(data).view(np.uint8).reshape(-1)
-        with self._lock, self._current():
+        with self._lock, self.current():
             for offset in range(0, data.size, _CHUNK):
                 length = min(_CHUNK, data.size - offset)
                 ctypes.memmove(self._pinned, data.ctypes.data + offset, length)
@@ -160,7 +230,7 @@ class Gpu:
 
     def clear(self, address: int, size: int) -> None:
         """Set bytes to zero, likewise."""
-        with self._lock, self._current():
+        with self._lock, self.current():
             _call("cuMemsetD8Async", ctypes.c_uint64(address), ctypes.c_ubyte(0), ctypes.c_size_t(size), self._stream)
             _call("cuStreamSynchronize", self._stream)
 
@@ -174,21 +244,28 @@ class Gpu:
         """
         count = ctypes.c_int()
         arguments = (ctypes.c_void_p(function), threads, ctypes.c_size_t(shared))
-        with self._current():
+        with self.current():
             _call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(count), *arguments)
         return count.value
 
     def time(self, call: Callable[[], object], stream: int) -> float:
-        """Return ns between two events on ``stream`` around what ``call`` launches there; waits for it."""
-        events = [ctypes.c_void_p(), ctypes.c_void_p()]
-        elapsed = ctypes.c_float()
-        with self._current():
+        """Return ns between two events on ``stream`` around what ``call`` launches there; waits for it.
+
+        The device is busy before, so that what the host does for the launch is not measured.
+        """
+        where, events, elapsed = ctypes.c_void_p(stream), [ctypes.c_void_p(), ctypes.c_void_p()], ctypes.c_float()
+        size = ctypes.c_size_t(_BALLAST)
+        if not self._ballast:
+            self._ballast = self.allocate(_BALLAST)
+        with self.current():
             for event in events:
                 _call("cuEventCreate", ctypes.byref(event), 0)
-            _call("cuEventRecord", events[0], ctypes.c_void_p(stream))
+            for _ in range(_TURNS):
+                _call("cuMemsetD8Async", ctypes.c_uint64(self._ballast), ctypes.c_ubyte(0), size, where)
+            _call("cuEventRecord", events[0], where)
         call()
-        with self._current():
-            _call("cuEventRecord", events[1], ctypes.c_void_p(stream))
+        with self.current():
+            _call("cuEventRecord", events[1], where)
             _call("cuEventSynchronize", events[1])
             _call("cuEventElapsedTime", ctypes.byref(elapsed), *events)
             for event in events:
@@ -197,13 +274,14 @@ class Gpu:
 
     def synchronize(self) -> None:
         """Wait for everything that runs on the GPU."""
-        with self._current():
+        with self.current():
             _call("cuCtxSynchronize")
 
     def capturing(self, stream: int) -> bool:
         """Whether what is launched on ``stream`` goes into a graph."""
         status = ctypes.c_int()
-        if _driver().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status)):
+        # Asked at each launch, so without the detours of `_call`.
+        if self._is_capturing(stream, ctypes.byref(status)):
             # The default stream while another one is captured: nothing can be launched on it.
             return False
         return status.value != 0

@@ -6,11 +6,12 @@ ring never overlap and can be told apart. ``docs/records.md`` describes the memo
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,8 @@ _SHARES = (8, 256)
 # Blocks of a launch that record more than begin and end without a wish: one in so many, but not fewer than the first
 # number and not more than the second. A launch has seldom more to tell, and those that record are slower.
 _PART, _FEWEST, _BLOCKS = 32, 128, 512
+# Segments of so many bytes are read whole, and of others first the heads.
+_NARROW = 256
 # What of the host's memory is for records; the rest is for begin and end of launches whose records found no room.
 _RECORDS_SHARE = 7 / 8
 
@@ -46,9 +49,11 @@ class Memory(Protocol):
 
     index: int
 
+    def current(self) -> contextlib.AbstractContextManager: ...
     def allocate(self, size: int) -> int: ...
     def free(self, address: int) -> None: ...
     def read(self, address: int, size: int) -> np.ndarray: ...
+    def read_rows(self, address: int, pitch: int, width: int, count: int) -> np.ndarray: ...
     def write(self, address: int, data: np.ndarray) -> None: ...
 
 
@@ -202,6 +207,13 @@ class Rings:
         """
         key: tuple = (kernel, grid, stream)
         with self._lock:
+            # Nearly every launch is one of these.
+            ring = self._rings.get((key, _SHARES[0]))
+            if ring is not None and not captured and not overlaps:
+                waiting = ring.issued - ring.tail
+                if not waiting or waiting + ring.per_launch <= ring.count:
+                    ring.issued += ring.per_launch
+                    return ring
             if not math.prod(grid):
                 return self._nothing()
             if captured:
@@ -276,47 +288,69 @@ class Rings:
         Returns:
             Whether a ring was so full that the next look should not wait.
         """
-        hurry = False
-        for ring in self.rings:
-            hurry |= self._drain(ring, final)
+        hurry, rings = False, self.rings
+        with self.memory.current():
+            for ring, begun in zip(rings, self._cursors(rings)):
+                ring.begun = begun
+                if begun != ring.tail:
+                    hurry |= self._drain(ring, begun, final)
         return hurry
 
-    def _cursor(self, ring: Ring) -> int:
-        """Return the segments of launches that have ended."""
-        slot = self.memory.read(ring.slot, SLOT.itemsize).view(SLOT)[0]
-        return format.launches(slot, int(ring.table["segments"])) * ring.per_launch
+    def _cursors(self, rings: Sequence[Ring]) -> Iterator[int]:
+        """Yield the segments of launches that have ended, of each ring, from as few copies as possible."""
+        slabs: dict[int, list[Ring]] = {}
+        for ring in rings:
+            slabs.setdefault(_slab(self.memory, ring.slot), []).append(ring)
+        slots = {}
+        for members in slabs.values():
+            first = min(ring.slot for ring in members)
+            data = self.memory.read(first, max(ring.slot for ring in members) + SLOT.itemsize - first)
+            for ring in members:
+                slots[ring.slot] = data[ring.slot - first :][: SLOT.itemsize].view(SLOT)[0]
+        for ring in rings:
+            yield format.launches(slots[ring.slot], int(ring.table["segments"])) * ring.per_launch
 
-    def _drain(self, ring: Ring, final: bool) -> bool:
-        ring.begun = begun = self._cursor(ring)
-        if begun == ring.tail:
-            return False
+    def _drain(self, ring: Ring, begun: int, final: bool) -> bool:
         if begun - ring.tail > ring.count:
             ring.lost += begun - ring.count - ring.tail
             ring.tail = begun - ring.count
-        first, data = ring.tail, self._read(ring, ring.tail, begun)
-        head = heads(data)
-        expected = np.arange(first, begun, dtype=np.uint64) + np.uint64(1)
-        whole = (head["sequence"] == expected) & (head["done"] == expected.astype(np.uint32))
-        whole &= head["kernel"] == np.uint64(int(str(ring.table["kernel_id"]), 16))
+        first = ring.tail
+        data = self._read(ring, first, begun, ring.bytes if ring.bytes <= _NARROW else SEGMENT.itemsize)
+        whole = self._whole(ring, first, data)
+        records = int(heads(data)["attempted"][whole].max(initial=0))
+        width = min(SEGMENT.itemsize + records * RECORD.itemsize, ring.bytes)
+        if width > data.shape[1] and not self.full:
+            # Only what was written of the places for records, often a small part.
+            data = self._read(ring, first, begun, width)
+            whole = self._whole(ring, first, data)
         # What was begun while we read may have taken the places of the oldest.
-        overwritten = max(self._cursor(ring) - ring.count - first, 0)
+        [now] = self._cursors([ring])
+        overwritten = max(now - ring.count - first, 0)
         whole[:overwritten] = False
         # What is not whole yet is read again, with what comes after it.
         missing = np.flatnonzero(~whole[overwritten:])
         stop = len(whole) if final or not len(missing) else overwritten + int(missing[0])
         ring.lost += int(np.count_nonzero(~whole[:stop]))
         ring.tail = first + stop
-        self._store(ring, data[:stop][whole[:stop]])
+        self._store(ring, data if stop == len(data) and whole.all() else data[:stop][whole[:stop]])
         return begun - first > ring.count // 4
 
-    def _read(self, ring: Ring, first: int, last: int) -> np.ndarray:
-        """Return segments ``first`` to ``last``, which may go around the ring's end."""
+    @staticmethod
+    def _whole(ring: Ring, first: int, data: np.ndarray) -> np.ndarray:
+        """Return which of the segments that were read are those that they should be, and complete."""
+        head = heads(data)
+        expected = np.arange(first, first + len(data), dtype=np.uint64) + np.uint64(1)
+        whole = (head["sequence"] == expected) & (head["done"] == expected.astype(np.uint32))
+        return whole & (head["kernel"] == np.uint64(int(str(ring.table["kernel_id"]), 16)))
+
+    def _read(self, ring: Ring, first: int, last: int, width: int) -> np.ndarray:
+        """Return the beginnings of segments ``first`` to ``last``, which may go around the ring's end."""
         begin, count, size = first % ring.count, last - first, ring.bytes
         ahead = min(count, ring.count - begin)
-        parts = [self.memory.read(ring.segments + begin * size, ahead * size)]
-        if count > ahead:
-            parts.append(self.memory.read(ring.segments, (count - ahead) * size))
-        return np.concatenate(parts).reshape(count, size)
+        data = self.memory.read_rows(ring.segments + begin * size, size, width, ahead)
+        if count == ahead:
+            return data
+        return np.concatenate([data, self.memory.read_rows(ring.segments, size, width, count - ahead)])
 
     def _store(self, ring: Ring, data: np.ndarray) -> None:
         if not len(data):
@@ -326,18 +360,9 @@ class Rings:
         width = SEGMENT.itemsize + most
         if self._keep >= len(data) * width and not self.full:
             self._keep -= len(data) * width
-            self.chunks.append(
-                Chunk(
-                    ring.kernel,
-                    self.memory.index,
-                    ring.number,
-                    ring.stream,
-                    ring.captured,
-                    ring.grid,
-                    ring.per_launch,
-                    data[:, :width].copy(),
-                )
-            )
+            kept = data if data.shape[1] == width and data.base is None else data[:, :width].copy()
+            place = (ring.kernel, self.memory.index, ring.number, ring.stream, ring.captured, ring.grid)
+            self.chunks.append(Chunk(*place, ring.per_launch, kept))
             return
         # From here on, so that no launch is kept in part.
         self.full = True
@@ -420,6 +445,7 @@ class Rings:
 
 # Slots by GPU. Those of captured launches are never given back: a graph may use them at any time.
 _slots: weakref.WeakKeyDictionary[Memory, list[int]] = weakref.WeakKeyDictionary()
+_slabs: weakref.WeakKeyDictionary[Memory, list[int]] = weakref.WeakKeyDictionary()
 _slots_lock = threading.Lock()
 
 
@@ -428,12 +454,18 @@ def _take_slot(memory: Memory) -> int:
         free = _slots.setdefault(memory, [])
         if not free:
             slab = memory.allocate(_SLAB + SLOT.itemsize)
+            _slabs.setdefault(memory, []).append(slab)
             first = -(-slab // SLOT.itemsize) * SLOT.itemsize
             free.extend(range(first, first + _SLAB, SLOT.itemsize))
         slot = free.pop()
     # One that was used before has a ring's address in it.
     memory.write(slot, np.zeros(1, SLOT))
     return slot
+
+
+def _slab(memory: Memory, slot: int) -> int:
+    """Return the address of the allocation that a slot is in."""
+    return next(slab for slab in _slabs[memory] if slab <= slot < slab + _SLAB + SLOT.itemsize)
 
 
 def _give_slot(memory: Memory, slot: int) -> None:

@@ -318,7 +318,8 @@ class profile:
         if rings is None:
             return launch.proceed()
         stream = driver.active.get_current_stream(device)
-        self._thread_local.capturing = capturing = rings.memory.capturing(stream)
+        capturing = rings.memory.capturing(stream)
+        self._thread_local.launching = rings, capturing
         try:
             # A copy with the pipeline launches as fast as a plain kernel; a scope around each launch does not.
             known = self._copies.get(id(launch.kernel))
@@ -346,7 +347,7 @@ class profile:
             return compiled
         finally:
             # A compiled kernel that is launched by itself does not pass here, and has to be looked at.
-            self._thread_local.capturing = None
+            self._thread_local.launching = None
         # Where the program itself is wrong, the plain launch says so.
         compiled = launch.proceed()
         self._leave_out(name, failure)
@@ -405,15 +406,16 @@ class profile:
             return kernel
 
     def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Any:
-        device = driver.active.get_current_device()
-        rings = self._rings.get(device) or self._rings_of(device)
-        if rings is None:
-            # A compiled kernel that is launched by itself, where nothing can be recorded.
-            raise UserError("a kernel with records has no memory for them", found=f"GPU {device}")
+        launching = getattr(self._thread_local, "launching", None)
+        if launching is None:
+            # A compiled kernel that is launched by itself.
+            device = driver.active.get_current_device()
+            rings = self._rings.get(device) or self._rings_of(device)
+            if rings is None:
+                raise UserError("a kernel with records has no memory for them", found=f"GPU {device}")
+            launching = rings, rings.memory.capturing(stream)
+        rings, captured = launching
         number = self._number(compiled)
-        captured = getattr(self._thread_local, "capturing", None)
-        if captured is None:
-            captured = rings.memory.capturing(stream)
         overlaps = self._compiled[id(compiled)][2]
         return rings.ring(number, self._tables[number], tuple(grid), stream, captured, overlaps)
 

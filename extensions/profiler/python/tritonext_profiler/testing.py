@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
 from typing import Any
@@ -291,6 +292,12 @@ class FakeMemory:
 
     def read(self, address: int, size: int) -> np.ndarray:
         return self.at(address, size).copy()
+
+    def current(self) -> contextlib.AbstractContextManager:
+        return contextlib.nullcontext()
+
+    def read_rows(self, address: int, pitch: int, width: int, count: int) -> np.ndarray:
+        return np.stack([self.read(address + row * pitch, width) for row in range(count)])
 
     def write(self, address: int, data: np.ndarray) -> None:
         data = np.ascontiguousarray(data).view(np.uint8).reshape(-1)

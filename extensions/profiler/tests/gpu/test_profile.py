@@ -146,7 +146,8 @@ def test_ten_thousand_replays_are_recorded_in_the_memory_that_was_granted(memory
         torch.cuda.synchronize()
         later, device_later = resident()
     kept = min(memory, (replays - before) * gemm.ctas * 128)
-    assert later - host < kept + (8 << 20)
+    # What is read at once is freed, but not given back.
+    assert later - host < kept + (16 << 20)
     assert device_later == device
     assert not p.data.loss
     assert p.data.launches["replay"].all()
