@@ -207,7 +207,8 @@ class Analysis:
         kernel: The kernel.
         device: Where it ran.
         rows: Rows of ``Profile.launches`` that were looked at.
-        durations: ns of each, first start to last end.
+        timed: Those of them whose begin and end are known.
+        durations: ns of each of these, first start to last end.
         gaps: ns between the end of a launch and the start of the next of any kernel on the device.
         frequency: Measured GHz, mean over SMs.
         frequencies: Measured GHz by SM; NaN for one that ran nothing.
@@ -226,6 +227,7 @@ class Analysis:
     kernel: Kernel
     device: Device
     rows: np.ndarray
+    timed: np.ndarray
     durations: np.ndarray
     gaps: np.ndarray
     frequency: float
@@ -245,6 +247,11 @@ class Analysis:
     def duration(self) -> float:
         """Median ns of a launch."""
         return float(np.median(self.durations))
+
+    @property
+    def total(self) -> float:
+        """ns of all launches, those that are not timed taken for as long as the others."""
+        return float(self.durations.mean()) * len(self.rows)
 
     def waiting(self, role: str) -> float:
         """Return the share of a role's time in which its warps wait for somebody else."""
@@ -268,12 +275,15 @@ def analyze(profile: Profile) -> tuple[Analysis, ...]:
         for device in np.unique(profile.launches["device"][rows]):
             chosen = rows[profile.launches["device"][rows] == device]
             result.append(_analyze(profile, kernel, profile.device(int(device)), chosen))
-    return tuple(sorted(result, key=lambda entry: -entry.durations.sum()))
+    return tuple(sorted(result, key=lambda entry: -entry.total))
 
 
-def _analyze(profile: Profile, kernel: Kernel, device: Device, rows: np.ndarray) -> Analysis:
+def _analyze(profile: Profile, kernel: Kernel, device: Device, every: np.ndarray) -> Analysis:
+    timed = profile.timed
+    rows = every[timed[every]]
     launches = profile.launches[rows]
-    warps = profile.warps[profile.warps_of(rows)]
+    both = profile.launches[every], launches
+    warps = profile.warps[profile.warps_of(every)]
     spans = profile.spans[_ranges(warps)]
     # Number of its warp in `warps`, not in the profile.
     owner = np.repeat(np.arange(len(warps)), warps["count"])
@@ -294,14 +304,15 @@ def _analyze(profile: Profile, kernel: Kernel, device: Device, rows: np.ndarray)
     unrecorded = float(spans["cycles"][~known].sum())
     weights = np.where(known, spans["cycles"], 0).astype(float)
     sums = np.bincount(owner, spans["cycles"], len(warps))
-    gaps = profile.launches["start"][1:] - profile.launches["end"][:-1]
+    gaps = (profile.launches["start"][1:] - np.maximum.accumulate(profile.launches["end"])[:-1])[timed[:-1]]
     header = kernel.mode == "header"
     grouping = (region, phase, weights, known, len(warps), lifetime)
     category = [entry.category for entry in kernel.regions]
     return Analysis(
         kernel=kernel,
         device=device,
-        rows=rows,
+        rows=every,
+        timed=rows,
         durations=(launches["end"] - launches["start"]).astype(float),
         gaps=gaps[gaps > 0].astype(float),
         frequency=frequency,
@@ -311,8 +322,8 @@ def _analyze(profile: Profile, kernel: Kernel, device: Device, rows: np.ndarray)
         lines=() if header else _lines(kernel, np.bincount(region, weights, len(kernel.regions)) / lifetime),
         phases=tuple(np.bincount(phase, weights, 3) / lifetime) if boundaries is not None else (),
         iterations=iterations,
-        rooflines=() if header else _rooflines(kernel, device, launches, warps, region, known, weights, frequency),
-        waves=_waves(kernel, launches, warps, device),
+        rooflines=() if header else _rooflines(kernel, device, *both, warps, region, known, weights, frequency),
+        waves=_waves(kernel, launches, profile.warps[profile.warps_of(rows)], device),
         roles={} if header else _roles(kernel, role, region, weights),
         unrecorded=unrecorded / lifetime,
         closure=float((np.abs(sums - lifetimes) / np.maximum(lifetimes, 1)).max(initial=0)),
@@ -492,6 +503,7 @@ def _rooflines(
     kernel: Kernel,
     device: Device,
     launches: np.ndarray,
+    timed: np.ndarray,
     warps: np.ndarray,
     region: np.ndarray,
     known: np.ndarray,
@@ -512,7 +524,7 @@ def _rooflines(
     scale = float(launches["grid"].sum()) / max(ctas, 1) / max(len(launches), 1)
     executions = np.bincount(region[known], minlength=len(kernel.regions)) / owners * scale
     cycles = np.bincount(region, weights, len(kernel.regions)) / owners * scale
-    seconds = max(float(np.mean(launches["end"] - launches["start"])) * 1e-9, 1e-12) if ctas else 1.0
+    seconds = max(float(np.mean(timed["end"] - timed["start"])) * 1e-9, 1e-12) if ctas else 1.0
     peak = (peak_flops_per_cycle(kernel.target) or 0) * device.sms * frequency * 1e9
 
     def line(place: str, chosen: np.ndarray) -> Roofline:

@@ -311,6 +311,15 @@ class Profile:
     notices: tuple[str, ...] = ()
     host_offset: int | None = None
 
+    @property
+    def timed(self) -> np.ndarray:
+        """Whether begin and end of each launch are known: not where few of its CTAs found room, others than usual."""
+        launches = self.launches
+        _, same = np.unique(launches[["kernel", "device", "grid"]], return_inverse=True)
+        most = np.zeros(len(launches), np.int32)
+        np.maximum.at(most, same, launches["ctas"])
+        return launches["ctas"] * 2 >= most[same]
+
     def device(self, index: int) -> Device:
         """Return the device of that number; one without properties when nothing is known about it."""
         return next((device for device in self.devices if device.index == index), Device(index))

@@ -30,7 +30,7 @@ _TOTAL = 1 << 30
 # Launches of a kernel that may overlap their successors take turns.
 _TURNS = 4
 # What one launch may take of a ring, and what it may while the ring is nearly full.
-_SHARES = (8, 256)
+_SHARES = (8, 64)
 # Blocks of a launch that record more than begin and end without a wish: one in so many, but not fewer than the first
 # number and not more than the second. A launch has seldom more to tell, and those that record are slower.
 _PART, _FEWEST, _BLOCKS = 32, 128, 512
@@ -317,8 +317,8 @@ class Rings:
         first = ring.tail
         data = self._read(ring, first, begun, ring.bytes if ring.bytes <= _NARROW else SEGMENT.itemsize)
         whole = self._whole(ring, first, data)
-        records = int(heads(data)["attempted"][whole].max(initial=0))
-        width = min(SEGMENT.itemsize + records * RECORD.itemsize, ring.bytes)
+        units = int(heads(data)["attempted"][whole].max(initial=0))
+        width = min(SEGMENT.itemsize + units * UNIT.itemsize, ring.bytes)
         if width > data.shape[1] and not self.full:
             # Only what was written of the places for records, often a small part.
             data = self._read(ring, first, begun, width)

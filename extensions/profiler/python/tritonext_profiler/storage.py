@@ -121,7 +121,7 @@ def _analysis_to_json(analysis: Analysis) -> dict[str, Any]:
         "num_stages": kernel.num_stages,
         "resources": dict(kernel.resources),
         "device": analysis.device.index,
-        "launches": len(analysis.durations),
+        "launches": len(analysis.rows),
         "durations_ns": analysis.durations[::step],
         "frequency_ghz": analysis.frequency,
         "categories": [dataclasses.asdict(row) for row in analysis.categories],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tritonext_profiler.analysis import analyze
 from tritonext_profiler.assemble import assemble
 from tritonext_profiler.findings import findings, measurement
 from tritonext_profiler.model import CATEGORIES, Loss
+from tritonext_profiler.report import terminal
 from tritonext_profiler.testing import H200, gemm_kernel, gemm_plan, record, specialized_kernel, specialized_team
 
 
@@ -31,6 +34,28 @@ def made():
 def gemm(made):
     [analysis] = analyze(profile(made, gemm_kernel()))
     return analysis
+
+
+def test_launches_of_which_little_is_recorded_are_not_timed():
+    """Where only the first CTAs of some launches found room, these seem short."""
+    made = assemble(*record(gemm_plan(12), seed=8, ctas=300, launches=6).columns).profile([gemm_kernel()], [H200])
+    [whole] = analyze(made)
+    segments = record(gemm_plan(12), seed=8, ctas=300, launches=6)
+    few = (segments.segments["launch"] >= 2) & (segments.segments["cta"] >= 5)
+    kept = np.repeat(~few, segments.segments["count"])
+    columns = (segments.segments[~few], segments.clocks[kept], segments.regions[kept], segments.iterations[kept])
+    cut = assemble(*columns).profile([gemm_kernel()], [H200])
+    [analysis] = analyze(cut)
+    assert cut.timed.tolist() == [True, True, False, False, False, False]
+    assert (len(analysis.rows), len(analysis.timed)) == (6, 2)
+    assert analysis.durations.tolist() == whole.durations[:2].tolist()
+    assert analysis.total == pytest.approx(whole.total, rel=0.05)
+    assert analysis.gaps.max() <= 6_000
+    assert analysis.rooflines[0].flop_rate == pytest.approx(whole.rooflines[0].flop_rate, rel=0.05)
+    assert analysis.waves.recorded == 300
+    text = io.StringIO()
+    terminal.show(cut, Console(file=text, width=140))
+    assert "6 launches, 2 of them timed" in text.getvalue()
 
 
 def test_categories_are_the_recorded_cycles(made, gemm):

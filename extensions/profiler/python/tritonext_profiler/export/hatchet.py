@@ -37,7 +37,7 @@ def _node(name: str, metrics: dict[str, Any], children: list[dict[str, Any]]) ->
 
 
 def _kernel(analysis: Analysis) -> dict[str, Any]:
-    total = float(analysis.durations.sum())
+    total = analysis.total
     where = {
         "device_id": str(analysis.device.index),
         "device_type": "CUDA" if analysis.kernel.target.startswith("cuda") else "HIP",
@@ -56,7 +56,7 @@ def _kernel(analysis: Analysis) -> dict[str, Any]:
         )
         for category, places in known.items()
     ]
-    count = len(analysis.durations)
+    count = len(analysis.rows)
     rest = total * (1 - sum(share for places in known.values() for _, share in places))
     metrics = {"time (ns)": max(rest, 0.0) if children else total, "count": count, **where}
     return _node(analysis.kernel.name, metrics, children)

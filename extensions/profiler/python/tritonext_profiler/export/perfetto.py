@@ -192,13 +192,13 @@ class _Writer:
                         notes = {"ticket": int(launch["ticket"]), "grid": int(launch["grid"])}
                         notes["recorded CTAs"] = int(launch["ctas"])
                         self.slice(track, kernel.name, int(launch["start"]), int(launch["end"]), notes)
-            self.gaps(launches[launches["device"] == device], root)
+            self.gaps(np.flatnonzero(launches["device"] == device), root)
 
-    def gaps(self, launches: np.ndarray, root: int) -> None:
+    def gaps(self, rows: np.ndarray, root: int) -> None:
         """Write when no recorded kernel ran on a device, and between which."""
-        launches = np.sort(launches, order="start")
+        launches, timed = self.profile.launches[rows], self.profile.timed[rows]
         until = np.maximum.accumulate(launches["end"])
-        rows = np.flatnonzero(launches["start"][1:] > until[:-1])
+        rows = np.flatnonzero((launches["start"][1:] > until[:-1]) & timed[:-1])
         if not len(rows):
             return
         track = self.track("between launches", root)

@@ -39,10 +39,7 @@ def render(profile: Profile) -> str:
         "categories": CATEGORIES,
         "measurement": [_finding(finding) for finding in measurement(profile)],
         "kernels": [_kernel(profile, analysis, entry, len(shown)) for analysis, entry in zip(shown, plain)],
-        "others": [
-            [analysis.kernel.name, len(analysis.durations), analysis.durations.sum()]
-            for analysis in analyses[_KERNELS:]
-        ],
+        "others": [[analysis.kernel.name, len(analysis.rows), analysis.total] for analysis in analyses[_KERNELS:]],
     }
     # In a script element only this sequence could end the text early.
     text = json.dumps(data, separators=(",", ":"), default=float).replace("</", "<\\/")
@@ -61,7 +58,7 @@ def _finding(finding: Any) -> dict[str, Any]:
 
 def _kernel(profile: Profile, analysis: Analysis, plain: dict[str, Any], kernels: int) -> dict[str, Any]:
     kernel = analysis.kernel
-    order = analysis.rows[np.argsort(analysis.durations, kind="stable")]
+    order = analysis.timed[np.argsort(analysis.durations, kind="stable")]
     known = order[profile.launches["count"][order] > 0]
     # The median of those whose warps are kept.
     order = known if len(known) else order

@@ -73,7 +73,8 @@ def _heading(analysis: Analysis) -> RenderableType:
     kernel, durations = analysis.kernel, analysis.durations
     text = Text(kernel.name, style="bold")
     text.append(f"  {kernel.target}, GPU {analysis.device.index} {analysis.device.name}".rstrip(), style="dim")
-    times = f"{len(durations):,} launches, median {nanoseconds(analysis.duration)}"
+    rest = f", {len(durations):,} of them timed" if len(durations) < len(analysis.rows) else ""
+    times = f"{len(analysis.rows):,} launches{rest}, median {nanoseconds(analysis.duration)}"
     if len(durations) > 1:
         times += f" ({nanoseconds(durations.min())} to {nanoseconds(durations.max())})"
     times += f", {analysis.frequency:.3f} GHz, {kernel.num_warps} warps"
