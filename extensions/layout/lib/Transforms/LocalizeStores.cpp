@@ -9,7 +9,6 @@
 #include "triton/Analysis/AxisInfo.h"
 #include "triton/Dialect/TritonGPU/IR/LinearLayoutConversions.h"
 #include "tritonext/Remarks.h"
-#include "llvm/ADT/bit.h"
 
 namespace tritonext::layout {
 #define GEN_PASS_DECL_LOCALIZESTORESPASS
@@ -84,39 +83,6 @@ RankedTensorType getLoadTarget(LoadOp load, const ConversionModel &model) {
   return target;
 }
 
-/// Describes the memory that an access of the layout of `type` reaches through
-/// `pointer` under `mask`.
-MemoryShape getMemoryShape(Value pointer, Value mask, RankedTensorType type,
-                           ModuleAxisInfoAnalysis &axisInfo) {
-  // The analysis leaves out code that never runs, where nothing is known.
-  auto getInfo = [&](Value value) -> AxisInfo * {
-    AxisInfo *info = axisInfo.getAxisInfo(value);
-    return info && info->getRank() == type.getRank() ? info : nullptr;
-  };
-  AxisInfo *addresses = getInfo(pointer);
-  auto getContiguity = [&](unsigned dim) -> int64_t {
-    return addresses ? std::max<int64_t>(1, addresses->getContiguity(dim)) : 1;
-  };
-
-  MemoryShape memory;
-  auto blocked = dyn_cast<ttg::BlockedEncodingAttr>(type.getEncoding());
-  memory.order = blocked ? llvm::to_vector(blocked.getOrder())
-                         : llvm::to_vector(ttg::toGenericLinearEncoding(type).getOrder());
-  llvm::stable_sort(memory.order,
-                    [&](unsigned a, unsigned b) { return getContiguity(a) > getContiguity(b); });
-  unsigned dim = memory.order.front();
-  memory.elementBits = getExchangeBits(type.getElementType());
-  memory.contiguity = getContiguity(dim);
-  int64_t aligned = addresses ? addresses->getDivisibility(dim) * 8 / memory.elementBits : 1;
-  int64_t vector = std::min<int64_t>({aligned, memory.contiguity, 128 / memory.elementBits});
-  if (mask) {
-    AxisInfo *info = getInfo(mask);
-    vector = std::min<int64_t>(vector, info ? info->getConstancy(dim) : 1);
-  }
-  memory.maxVector = llvm::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, vector)));
-  return memory;
-}
-
 class LocalizeStoresPass : public impl::LocalizeStoresPassBase<LocalizeStoresPass> {
 public:
   using LocalizeStoresPassBase::LocalizeStoresPassBase;
@@ -135,15 +101,16 @@ std::optional<Candidate> LocalizeStoresPass::consider(Operation *access,
                                                       ModuleAxisInfoAnalysis &axisInfo) const {
   auto store = dyn_cast<StoreOp>(access);
   auto load = dyn_cast<LoadOp>(access);
-  Value data = store ? store.getValue() : load.getResult();
-  Value pointer = store ? store.getPtr() : load.getPtr();
-  Value mask = store ? store.getMask() : load.getMask();
+  auto atomic = dyn_cast<AtomicRMWOp>(access);
+  Value data = store ? store.getValue() : load ? load.getResult() : atomic.getVal();
+  Value pointer = access->getOperand(0);
+  Value mask = store ? store.getMask() : load ? load.getMask() : atomic.getMask();
   auto type = dyn_cast<RankedTensorType>(data.getType());
   if (!type || !isa<RankedTensorType>(pointer.getType()))
     return std::nullopt;
 
   RankedTensorType kept;
-  if (store) {
+  if (!load) {
     SetVector<Operation *> visited;
     SmallVector<ttg::ConvertLayoutOp> exchanges;
     collectExchanges(data, model, visited, exchanges);
@@ -156,6 +123,8 @@ std::optional<Candidate> LocalizeStoresPass::consider(Operation *access,
     return std::nullopt;
 
   MemoryShape memory = getMemoryShape(pointer, mask, type, axisInfo);
+  if (atomic)
+    memory.maxVector = std::min(memory.maxVector, getAtomicVector(atomic));
   std::optional<LinearLayout> layout = chooseWarpLocalLayout(
       ttg::toLinearLayout(kept), memory, model, getExchangeBits(kept.getElementType()));
   if (!layout) {
@@ -259,12 +228,14 @@ void dropRepeating(SmallVectorImpl<Candidate> &candidates) {
 void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
   if (candidates.empty())
     return;
-  SmallVector<Operation *> readers;
+  SmallVector<Operation *> readers, writers;
   SmallVector<StoreOp> stores;
   module.walk([&](Operation *op) {
     if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
       readers.push_back(op);
-    else if (auto store = dyn_cast<StoreOp>(op))
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
+      writers.push_back(op);
+    if (auto store = dyn_cast<StoreOp>(op))
       stores.push_back(store);
   });
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
@@ -272,6 +243,11 @@ void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
     Operation *other = nullptr;
     if (store) {
       other = findUnorderedRead(store, readers);
+    } else if (isa<AtomicRMWOp>(candidate.access)) {
+      for (ArrayRef<Operation *> accesses : {readers, writers})
+        for (Operation *access : accesses)
+          if (access != candidate.access && mayTouchSameMemory(access, candidate.access))
+            other = access;
     } else {
       auto overwriting = llvm::find_if(
           stores, [&](StoreOp store) { return findUnorderedRead(store, candidate.access); });
@@ -292,7 +268,8 @@ void LocalizeStoresPass::runOnOperation() {
   ModuleAxisInfoAnalysis axisInfo(module);
   SmallVector<Candidate> candidates;
   module.walk([&](Operation *op) {
-    if (isa<StoreOp>(op) || (loads && isa<LoadOp>(op)))
+    // An atomic whose result is used hands it to its lanes in the layout it has.
+    if (isa<StoreOp>(op) || (loads && isa<LoadOp>(op)) || (isa<AtomicRMWOp>(op) && op->use_empty()))
       if (std::optional<Candidate> candidate = consider(op, model, axisInfo))
         candidates.push_back(std::move(*candidate));
   });

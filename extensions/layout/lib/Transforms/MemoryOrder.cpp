@@ -115,7 +115,23 @@ bool feedsSharedMemory(LoadOp load) {
   });
 }
 
+/// Returns the pointers from which the addresses that `op` accesses are computed.
+Bases getAccessedBases(Operation *op) {
+  Bases bases;
+  for (Value operand : op->getOperands())
+    if (isa<PointerType>(getElementTypeOrSelf(operand.getType()))) {
+      Bases more = getBases(operand);
+      bases.known.insert_range(more.known);
+      bases.open |= more.open;
+    }
+  return bases;
+}
+
 } // namespace
+
+bool mayTouchSameMemory(Operation *first, Operation *second) {
+  return getAccessedBases(first).meets(getAccessedBases(second));
+}
 
 Operation *findUnorderedRead(StoreOp store, ArrayRef<Operation *> readers) {
   Bases written = getBases(store.getPtr());

@@ -6,6 +6,7 @@
 #include "triton/Dialect/TritonGPU/IR/LinearLayoutConversions.h"
 #include "triton/Tools/LayoutUtils.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -106,6 +107,52 @@ uint64_t countSegments(ArrayRef<Position> vectors, unsigned segmentBits) {
 }
 
 } // namespace
+
+unsigned getAtomicVector(AtomicRMWOp atomic) {
+  Type element = getElementTypeOrSelf(atomic.getType());
+  if (atomic.getAtomicRmwOp() != RMWOp::FADD)
+    return 1;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  auto target = atomic->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(ttg::AttrTargetName);
+  StringRef name = target ? target.getValue() : StringRef();
+  int capability = 0;
+  if (name.consume_front("cuda:"))
+    name.getAsInteger(10, capability);
+  if (isa<Float32Type, Float16Type, BFloat16Type>(element) && capability >= 90)
+    return 128 / bits;
+  return bits == 16 ? 2 : 1;
+}
+
+MemoryShape getMemoryShape(Value pointer, Value mask, RankedTensorType type,
+                           ModuleAxisInfoAnalysis &axisInfo) {
+  // The analysis leaves out code that never runs, where nothing is known.
+  auto getInfo = [&](Value value) -> AxisInfo * {
+    AxisInfo *info = axisInfo.getAxisInfo(value);
+    return info && info->getRank() == type.getRank() ? info : nullptr;
+  };
+  AxisInfo *addresses = getInfo(pointer);
+  auto getContiguity = [&](unsigned dim) -> int64_t {
+    return addresses ? std::max<int64_t>(1, addresses->getContiguity(dim)) : 1;
+  };
+
+  MemoryShape memory;
+  auto blocked = dyn_cast<ttg::BlockedEncodingAttr>(type.getEncoding());
+  memory.order = blocked ? llvm::to_vector(blocked.getOrder())
+                         : llvm::to_vector(ttg::toGenericLinearEncoding(type).getOrder());
+  llvm::stable_sort(memory.order,
+                    [&](unsigned a, unsigned b) { return getContiguity(a) > getContiguity(b); });
+  unsigned dim = memory.order.front();
+  memory.elementBits = getExchangeBits(type.getElementType());
+  memory.contiguity = getContiguity(dim);
+  int64_t aligned = addresses ? addresses->getDivisibility(dim) * 8 / memory.elementBits : 1;
+  int64_t vector = std::min<int64_t>({aligned, memory.contiguity, 128 / memory.elementBits});
+  if (mask) {
+    AxisInfo *info = getInfo(mask);
+    vector = std::min<int64_t>(vector, info ? info->getConstancy(dim) : 1);
+  }
+  memory.maxVector = llvm::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, vector)));
+  return memory;
+}
 
 std::optional<LinearLayout> chooseWarpLocalLayout(const LinearLayout &source,
                                                   const MemoryShape &memory,

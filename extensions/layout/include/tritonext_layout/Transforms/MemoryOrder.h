@@ -21,6 +21,9 @@ namespace tritonext::layout {
 mlir::Operation *findUnorderedRead(mlir::triton::StoreOp store,
                                    llvm::ArrayRef<mlir::Operation *> readers);
 
+/// Returns true if the two ops, which have pointers as operands, may touch the same memory.
+bool mayTouchSameMemory(mlir::Operation *first, mlir::Operation *second);
+
 } // namespace tritonext::layout
 
 #endif // TRITONEXT_LAYOUT_TRANSFORMS_MEMORYORDER_H

@@ -59,4 +59,35 @@ def ReportConversionsPass : Pass<"layout-report-conversions", "mlir::ModuleOp"> 
   ];
 }
 
+def PlaceConversionsPass : Pass<"layout-place-conversions", "mlir::ModuleOp"> {
+  let summary = "Choose layouts over whole components, so that conversions are few and cheap";
+
+  let description = [{
+    Stock Triton decides layouts conversion by conversion. This pass looks at
+    everything that a layout can flow to: elementwise and shape ops, loads,
+    stores and atomics, exact reductions, and what loops and `scf.if` carry.
+
+    For each conversion, the layout at either end is spread over its
+    neighbourhood, and a minimum cut decides which ops take it, keep theirs, or
+    are computed in both. The price of a choice is the cycles of the conversions
+    that it needs, of memory accesses in the layouts they get, and of arithmetic
+    on elements that several threads hold; work in a loop counts for each
+    iteration. Choices are made one after the other while they save cycles, and
+    none adds barriers, scratch memory or conversions in loops.
+
+    No op combines floating-point numbers in another order, and no access that a
+    barrier may keep in order with another one to the same memory is touched.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+
+  let options = [
+    Option<"workLimit", "work-limit", "uint64_t", /*default=*/"4000000",
+           "steps after which the search for each function ends">,
+  ];
+}
+
 #endif // TRITONEXT_LAYOUT_TRANSFORMS_PASSES

@@ -8,6 +8,7 @@
 #ifndef TRITONEXT_LAYOUT_TRANSFORMS_WARPLOCALLAYOUT_H
 #define TRITONEXT_LAYOUT_TRANSFORMS_WARPLOCALLAYOUT_H
 
+#include "triton/Analysis/AxisInfo.h"
 #include "triton/Dialect/Triton/IR/Dialect.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 #include "triton/Tools/LinearLayout.h"
@@ -56,6 +57,14 @@ struct ExchangeCost {
     return *this;
   }
 };
+
+/// Describes the memory that an access of the layout of `type` reaches through
+/// `pointer` under `mask`.
+MemoryShape getMemoryShape(mlir::Value pointer, mlir::Value mask, mlir::RankedTensorType type,
+                           mlir::triton::ModuleAxisInfoAnalysis &axisInfo);
+
+/// Returns how many adjacent elements one instruction of `atomic` combines on the target.
+unsigned getAtomicVector(mlir::triton::AtomicRMWOp atomic);
 
 /// Returns the layout that gives every warp and CTA the elements it has in
 /// `source`, spread over the warp so that threads move vectors of up to

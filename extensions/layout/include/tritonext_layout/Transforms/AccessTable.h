@@ -1,0 +1,36 @@
+//===- AccessTable.h - Which accesses may change their layout ---*- C++ -*-===//
+
+#ifndef TRITONEXT_LAYOUT_TRANSFORMS_ACCESSTABLE_H
+#define TRITONEXT_LAYOUT_TRANSFORMS_ACCESSTABLE_H
+
+#include "tritonext_layout/Transforms/WarpLocalLayout.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace tritonext::layout {
+
+/// The loads, stores and atomics of a module whose layout is not tied to the order in which memory
+/// is accessed, and the memory they reach.
+class AccessTable {
+public:
+  explicit AccessTable(mlir::ModuleOp module);
+
+  /// Returns the memory that `access` reaches, or null if it must keep its layout.
+  const MemoryShape *lookup(mlir::Operation *access) const;
+
+  /// Returns a store of `function` that may overwrite what another thread has yet to read, so that
+  /// the barrier of some conversion may be what keeps them in order; null if there is none.
+  mlir::triton::StoreOp getOrderedStore(mlir::triton::FuncOp function) const;
+
+  /// Enters a copy of a load.
+  void addCopy(mlir::Operation *load, mlir::Operation *copy);
+  void erase(mlir::Operation *access) { shapes.erase(access); }
+
+private:
+  llvm::DenseMap<mlir::Operation *, MemoryShape> shapes;
+  llvm::DenseMap<mlir::triton::FuncOp, mlir::triton::StoreOp> ordered;
+};
+
+} // namespace tritonext::layout
+
+#endif // TRITONEXT_LAYOUT_TRANSFORMS_ACCESSTABLE_H
