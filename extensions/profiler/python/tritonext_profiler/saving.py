@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tritonext.errors import UserError
 
 from . import storage
-from .export import chrome, hatchet, perfetto
+from .export import chrome, hatchet, parquet, perfetto
 from .model import Profile
 from .report import html
 
@@ -24,10 +24,14 @@ _WRITERS: dict[str, tuple[str, Callable[[Profile, pathlib.Path], object]]] = {
     ".npz": ("everything, to be read again", storage.save),
     ".html": ("report for a browser", html.write),
     ".pftrace": ("trace for Perfetto", perfetto.write),
+    ".parquet": ("table of all spans", parquet.write),
     ".chrome.json": ("trace in Chrome's format", chrome.write),
     ".hatchet": ("tree for hatchet and proton-viewer", hatchet.write),
     ".json": ("summary for tools", _summary),
 }
+
+# What checks for the package that a format needs.
+_NEEDS = {".pftrace": perfetto.require, ".parquet": parquet.require}
 
 FORMATS = {suffix: meaning for suffix, (meaning, _) in _WRITERS.items()}
 
@@ -37,8 +41,9 @@ def save(profile: Profile, path: str | pathlib.Path) -> None:
 
     Args:
         profile: What was recorded.
-        path: ``*.npz`` keeps everything, ``*.html`` is a report, ``*.pftrace`` a trace for Perfetto, ``*.json`` a
-            summary, ``*.chrome.json`` a trace in Chrome's format, ``*.hatchet`` a tree for hatchet and proton-viewer.
+        path: ``*.npz`` keeps everything, ``*.html`` is a report, ``*.pftrace`` a trace for Perfetto, ``*.parquet`` a
+            table of all spans, ``*.json`` a summary, ``*.chrome.json`` a trace in Chrome's format, ``*.hatchet`` a tree
+            for hatchet and proton-viewer.
 
     Raises:
         UserError: The suffix is none of these, or a package is missing.
@@ -55,8 +60,8 @@ def check(path: str | pathlib.Path) -> Callable[[Profile, pathlib.Path], object]
     """
     for suffix, (_, writer) in _WRITERS.items():
         if pathlib.Path(path).name.endswith(suffix):
-            if suffix == ".pftrace":
-                perfetto.require()
+            if suffix in _NEEDS:
+                _NEEDS[suffix]()
             return writer
     known = ", ".join(f"{suffix} ({meaning})" for suffix, meaning in FORMATS.items())
     raise UserError("the suffix of the file says no format", where=path, expected=known)

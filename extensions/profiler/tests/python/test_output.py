@@ -17,7 +17,7 @@ from tritonext.testing import browser
 from tritonext_profiler import compare, proton, storage
 from tritonext_profiler.analysis import analyze
 from tritonext_profiler.assemble import assemble
-from tritonext_profiler.export import chrome, flows, hatchet, perfetto
+from tritonext_profiler.export import chrome, flows, hatchet, parquet, perfetto
 from tritonext_profiler.model import Profile
 from tritonext_profiler.report import html, terminal
 from tritonext_profiler.testing import (
@@ -126,6 +126,41 @@ def test_a_chrome_trace_has_the_same_slices(gemm_profile, tmp_path):
     slices = [event for event in events if event["ph"] == "X" and event["pid"]]
     assert len(slices) == shown.spans
     assert sum(event["args"]["cycles"] for event in slices) == gemm_profile.warps["cycles"][shown.warps].sum()
+
+
+def test_a_table_has_every_span(gemm_profile, specialized_profile, tmp_path, monkeypatch):
+    reader = pytest.importorskip("pyarrow.parquet")
+    # More than one group of rows.
+    monkeypatch.setattr(parquet, "_ROWS", 10_000)
+    for profile in (gemm_profile, specialized_profile):
+        parquet.write(profile, tmp_path / "t.parquet")
+        table = reader.read_table(tmp_path / "t.parquet").to_pydict()
+        assert table["cycles"] == profile.spans["cycles"].tolist()
+        assert table["iteration"] == profile.spans["iteration"].tolist()
+        [kernel] = profile.kernels
+        regions = [kernel.regions[number] for number in profile.spans["region"]]
+        assert table["category"] == [region.category for region in regions]
+        assert table["line"] == [region.line for region in regions]
+        warps = profile.warps[profile.spans["warp"]]
+        assert table["sm"] == warps["sm"].tolist()
+        assert table["role"] == [kernel.roles[role] for role in warps["role"]]
+        assert min(table["start_ns"]) == profile.warps["start"].min()
+        ends = np.array(table["start_ns"]) + np.array(table["duration_ns"])
+        assert np.abs(ends - warps["end"]).min() < 2
+        assert (ends < warps["end"] + 2).all()
+
+
+def test_a_table_has_warps_without_spans_and_may_be_empty(gemm_profile, tmp_path):
+    reader = pytest.importorskip("pyarrow.parquet")
+    bare = gemm_profile.warps.copy()
+    bare["count"][5:], bare["first"][5:] = 0, 0
+    spans = gemm_profile.spans[: bare["count"].sum()]
+    parquet.write(dataclasses.replace(gemm_profile, warps=bare, spans=spans), tmp_path / "t.parquet")
+    table = reader.read_table(tmp_path / "t.parquet").to_pydict()
+    assert table["category"].count("not recorded") == len(bare) - 5
+    assert table["cycles"][-1] == bare["cycles"][-1]
+    parquet.write(Profile(), tmp_path / "t.parquet")
+    assert reader.read_table(tmp_path / "t.parquet").num_rows == 0
 
 
 def test_a_tree_for_hatchet_keeps_the_time(gemm_profile, tmp_path):
