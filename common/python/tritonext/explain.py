@@ -11,8 +11,8 @@ What the kernel's arguments are is taken, later ones winning, from
    :class:`tritonext.offline.Specialization` or a dictionary with ``signature``, ``constexprs`` and ``options``,
 3. the command line.
 
-An extension adds sections of its own by defining ``explain_sections(before, after)`` in its package: it takes the two
-compiled kernels and returns a list of :class:`Section`.
+An extension adds sections of its own by defining ``explain_sections(before, after, found)`` in its package: it takes
+the two compiled kernels and the remarks about the second, and returns a list of :class:`Section`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def explain(
                 pipelines = activation.use(*specs).pipelines
                 extended = _compile(kernel, target, pipelines, stages)
             ids = tuple(dict.fromkeys(id_ for pipeline in pipelines for id_ in pipeline.extensions))
-            sections = [section for id_ in ids for section in _sections(id_, baseline.kernel, extended.kernel)]
+            sections = [section for id_ in ids for section in _sections(id_, baseline.kernel, extended.kernel, found)]
     libraries = [library.native for library in loader.loaded().values() if library.native.extension]
     passes = frozenset(entry["flag"] for library in libraries for entry in library.description["passes"])
     used = tuple(sorted(caching.extensions_used(kernel.fn, *kernel.constexprs.values())))
@@ -205,12 +205,12 @@ def _compile(kernel: Specialization, target: str, pipelines: tuple, stages: Sequ
     return Compilation(compiled, tuple(recorded.passes), inspect_code.stats(compiled))
 
 
-def _sections(identifier: str, before: CompiledKernel, after: CompiledKernel) -> list[Section]:
+def _sections(identifier: str, before: CompiledKernel, after: CompiledKernel, found: Sequence[Remark]) -> list[Section]:
     package = registry.extension(identifier).module()
     contribute = getattr(package, _PACKAGE_ATTRIBUTE, None)
     if contribute is None:
         return []
-    sections = contribute(before, after)
+    sections = contribute(before, after, tuple(found))
     for section in sections:
         if not isinstance(section, Section) or any(len(row) != len(section.columns) for row in section.rows):
             raise ExtensionError(

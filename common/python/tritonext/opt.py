@@ -27,8 +27,19 @@ from .errors import DiagnosticError, OptionError, TritonextError, UserError
 
 if TYPE_CHECKING:
     from ._triton.ir import Diagnostic
+    from .remarks import Remark
 
-__all__ = ["Chunk", "Expectation", "PassCall", "expectations", "main", "mismatches", "parse_pipeline", "split_input"]
+__all__ = [
+    "Chunk",
+    "Expectation",
+    "PassCall",
+    "expectations",
+    "main",
+    "mismatches",
+    "parse_pipeline",
+    "run_passes",
+    "split_input",
+]
 
 SEPARATOR = re.compile(r"^// -----.*$", re.MULTILINE)
 
@@ -123,6 +134,38 @@ def parse_pipeline(text: str) -> list[PassCall]:
         if text[position] != ",":
             raise _malformed(text, position, "a comma, {options}, or the end")
         position += 1
+
+
+def run_passes(text: str, pipeline: str) -> tuple[str, list[Remark]]:
+    """Run passes on a module in this process.
+
+    Args:
+        text: The module, such as ``kernel.asm["ttgir"]``.
+        pipeline: The passes, as :func:`parse_pipeline` reads them; extensions that have them are loaded.
+
+    Returns:
+        The module as text with locations, and the remarks of the extensions' passes.
+
+    Raises:
+        OptionError: The pipeline is malformed.
+        DiagnosticError: The text is no module, or a pass failed.
+        TritonextError: A pass is unknown, or an extension is refused.
+    """
+    from . import remarks
+    from ._triton import ir
+
+    calls = parse_pipeline(pipeline)
+    for call in calls:
+        _provide(call.name)
+        _check_options(call)
+    made = ir.context()
+    module = ir.parse_text(text, made)
+    manager = ir.pass_manager(made)
+    for call in calls:
+        ir.add_pass(manager, call.name, call.arguments)
+    with remarks.collect() as found:
+        ir.run(manager, module)
+    return ir.text(module, locations=True), found
 
 
 def expectations(chunk: Chunk) -> list[Expectation]:

@@ -387,7 +387,8 @@ def test_the_first_column_says_what_it_is(probed, capsys):
 def test_an_extension_adds_sections(probe, capsys, monkeypatch):
     import tritonext_probe
 
-    def sections(before, after):
+    def sections(before, after, found):
+        assert found == ()
         marks = [str("probe.mark" in kernel.asm["ttgir"]) for kernel in (before, after)]
         return [Section("marks", ("stock", "extended"), (marks,), "said by the extension")]
 
@@ -409,7 +410,7 @@ def test_unusable_sections_are_the_extension_s_error(probe, monkeypatch):
     import tritonext_probe
 
     broken = [Section("marks", ("one",), (("one", "two"),))]
-    monkeypatch.setattr(tritonext_probe, "explain_sections", lambda before, after: broken, raising=False)
+    monkeypatch.setattr(tritonext_probe, "explain_sections", lambda before, after, found: broken, raising=False)
     with pytest.raises(ExtensionError, match=r"tritonext_probe\.explain_sections returned something unusable"):
         explain.main(["tritonext.testing.kernels::softmax", "--stage", "ttgir", "--enable", "probe"])
 

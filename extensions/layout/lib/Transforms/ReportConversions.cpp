@@ -2,6 +2,7 @@
 
 #include "tritonext_layout/Analysis/ConversionCost.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
@@ -63,6 +64,10 @@ bool passesLayout(Operation *op) {
 /// Returns the name of the op that gives `value` its layout.
 StringRef nameProducer(Value value) {
   while (Operation *op = value.getDefiningOp()) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      value = loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()];
+      continue;
+    }
     auto tensors = llvm::make_filter_range(
         op->getOperands(), [](Value operand) { return isa<RankedTensorType>(operand.getType()); });
     if (!passesLayout(op) || tensors.empty())

@@ -1,4 +1,4 @@
-"""Layout optimizations for stock Triton: stores that keep data in its warp.
+"""Layout optimizations for stock Triton: fewer and cheaper layout conversions.
 
 Importing loads and registers the passes; it activates none. Activate them with ``tritonext.use("layout")`` or
 ``TRITONEXT_ENABLE=layout``.
@@ -6,6 +6,8 @@ Importing loads and registers the passes; it activates none. Activate them with 
 
 import tritonext
 
-__all__: list[str] = []
+from .report import PricedConversion, conversions, explain_sections
+
+__all__ = ["PricedConversion", "conversions", "explain_sections"]
 
 tritonext.load("layout")

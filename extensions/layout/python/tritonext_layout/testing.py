@@ -166,18 +166,56 @@ _BASES = (
             [[16, 0], [32, 0]],
         ),
     ),
+    Conversion(
+        "mma-local-w8",
+        (128, 128),
+        _mma(3, [8, 1], [16, 128, 16]),
+        _linear(
+            [[0, 1], [0, 2], [0, 4], [2, 0], [4, 0], [8, 0]],
+            [[0, 8], [0, 16], [0, 32], [0, 64], [1, 0]],
+            [[16, 0], [32, 0], [64, 0]],
+        ),
+        warps=8,
+    ),
+    Conversion(
+        "mma2-local",
+        (64, 64),
+        _mma(2, [4, 1], [16, 8]),
+        _linear(
+            [[0, 1], [0, 2], [0, 4], [4, 0], [8, 0]], [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], [[16, 0], [32, 0]]
+        ),
+    ),
     Conversion("mma2-rows", (64, 64), _mma(2, [2, 2], [16, 8]), _blocked([1, 8], [4, 8], [4, 1])),
     # Exchanges of one, two and three bits between register and lane.
     Conversion("swap-2", (64, 64), _blocked([1, 2], [8, 4], [4, 1]), _blocked([2, 1], [4, 8], [4, 1])),
     Conversion("swap-4", (64, 64), _blocked([1, 4], [8, 4], [4, 1]), _blocked([4, 1], [2, 16], [4, 1])),
     Conversion("swap-8", (64, 64), _blocked([1, 8], [8, 4], [4, 1]), _blocked([8, 1], [1, 32], [4, 1])),
-    # Lanes only.
+    Conversion("swap-16", (64, 32), _blocked([1, 16], [16, 2], [4, 1]), _blocked([16, 1], [1, 32], [4, 1])),
+    # As few elements as a thread can exchange.
+    Conversion("swap-4-small", (32, 16), _blocked([1, 4], [8, 4], [4, 1]), _blocked([4, 1], [2, 16], [4, 1])),
+    # Lanes only, and with an exchange of one and of two bits.
     Conversion(
         "lanes",
         (64, 64),
         _blocked([1, 4], [8, 4], [4, 1]),
         _linear(
             [[0, 1], [0, 2], [0, 16], [0, 32], [32, 0]], [[1, 0], [2, 0], [4, 0], [0, 4], [0, 8]], [[8, 0], [16, 0]]
+        ),
+    ),
+    Conversion(
+        "lanes-swap-2",
+        (64, 64),
+        _blocked([1, 4], [8, 4], [4, 1]),
+        _linear(
+            [[0, 1], [1, 0], [0, 16], [0, 32], [32, 0]], [[0, 2], [2, 0], [4, 0], [0, 4], [0, 8]], [[8, 0], [16, 0]]
+        ),
+    ),
+    Conversion(
+        "lanes-swap-4",
+        (64, 64),
+        _blocked([1, 4], [8, 4], [4, 1]),
+        _linear(
+            [[1, 0], [2, 0], [0, 16], [0, 32], [32, 0]], [[0, 8], [4, 0], [0, 1], [0, 2], [0, 4]], [[8, 0], [16, 0]]
         ),
     ),
     # Registers only.
@@ -189,6 +227,8 @@ _BASES = (
             [[32, 0], [0, 32], [0, 16], [0, 2], [0, 1]], [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], [[8, 0], [16, 0]]
         ),
     ),
+    # Between warps alone.
+    Conversion("warps", (64, 64), _blocked([1, 4], [16, 2], [4, 1]), _blocked([1, 4], [16, 2], [1, 4])),
     # Rows to columns, over all warps.
     Conversion(
         "transpose",
@@ -201,6 +241,13 @@ _BASES = (
         (32, 256),
         _blocked([1, 8], [1, 32], [4, 1]),
         _blocked([8, 1], [4, 8], [1, 4], (0, 1)),
+    ),
+    Conversion(
+        "transpose-w8",
+        (64, 128),
+        _blocked([1, 8], [2, 16], [8, 1]),
+        _blocked([8, 1], [8, 4], [1, 8], (0, 1)),
+        warps=8,
     ),
 )
 
