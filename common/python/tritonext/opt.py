@@ -165,6 +165,7 @@ def run_passes(text: str, pipeline: str) -> tuple[str, list[Remark]]:
         ir.add_pass(manager, call.name, call.arguments)
     with remarks.collect() as found:
         ir.run(manager, module)
+    found = [dataclasses.replace(remark, file=ir.source_name(remark.file, "<input>")) for remark in found]
     return ir.text(module, locations=True), found
 
 

@@ -114,6 +114,7 @@ llvm::json::Object toJson(const SharedAccess &access) {
   return llvm::json::Object{{"instructions", access.instructions},
                             {"bits", access.vectorBits},
                             {"matrix", access.isMatrix},
+                            {"wavefronts", access.wavefronts},
                             {"conflicts", access.conflicts}};
 }
 

@@ -61,7 +61,7 @@ class PricedConversion:
         return self.counts["block_barriers"] + self.counts["cluster_barriers"]
 
     def cheaper(self, other: PricedConversion) -> bool:
-        """Whether this lowering is worth more than ``other``: not slower alone, nor beside other CTAs, and not equal."""
+        """Whether this lowering beats ``other``: faster alone or beside other CTAs, and slower in neither case."""
         return (
             self.cycles <= other.cycles
             and self.busy_cycles <= other.busy_cycles

@@ -15,7 +15,7 @@ from triton.compiler import CompiledKernel
 
 from tritonext.offline import parse_target
 
-__all__ = ["CONVERSIONS", "ELEMENTS", "Conversion"]
+__all__ = ["AMD_CONVERSIONS", "CONVERSIONS", "ELEMENTS", "Conversion"]
 
 ELEMENTS = {"f32": 32, "f16": 16, "i8": 8}
 """Element types of the conversions, with their size in bits."""
@@ -253,3 +253,12 @@ _BASES = (
 
 CONVERSIONS = tuple(base.of(element) for base in _BASES for element in ELEMENTS)
 """The conversions that tests and benchmarks share."""
+
+_MFMA = "#ttg.amd_mfma<{version = 3, warpsPerCTA = [4, 1], instrShape = [32, 32, 8], isTransposed = true}>"
+
+AMD_CONVERSIONS = (
+    Conversion("mfma-rows", (128, 64), _MFMA, _blocked([1, 8], [8, 8], [4, 1]), "f16"),
+    Conversion("swap-4", (64, 64), _blocked([1, 4], [16, 4], [4, 1]), _blocked([4, 1], [4, 16], [4, 1])),
+    Conversion("transpose", (64, 64), _blocked([1, 4], [4, 16], [4, 1]), _blocked([4, 1], [16, 4], [1, 4], (0, 1))),
+)
+"""Conversions of warps of 64 lanes."""

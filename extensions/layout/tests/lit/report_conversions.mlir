@@ -17,7 +17,7 @@ tt.func public @paths(%x: tensor<64x64xf32, #blocked>, %n: i32) {
   %0 = ttg.convert_layout %x : tensor<64x64xf32, #blocked> -> tensor<64x64xf32, #blocked>
   // CHECK-DAG: "path":"registers",{{.*}}"to":"linear"
   %1 = ttg.convert_layout %x : tensor<64x64xf32, #blocked> -> tensor<64x64xf32, #linear>
-  // CHECK-DAG: "block_barriers":0,{{.*}}"from":"blocked 1x4, lanes 8x4, warps 4x1","loads":{"bits":128,"conflicts":0,"instructions":8,"matrix":true},"path":"shared memory of a warp",{{.*}}"rounds":8,"scratch_bytes":2048,{{.*}}"to":"blocked 4x1, lanes 2x16, warps 4x1","warp_barriers":15
+  // CHECK-DAG: "block_barriers":0,{{.*}}"from":"blocked 1x4, lanes 8x4, warps 4x1","loads":{"bits":128,"conflicts":0,"instructions":8,"matrix":true,"wavefronts":32},"path":"shared memory of a warp",{{.*}}"rounds":8,"scratch_bytes":2048,{{.*}}"to":"blocked 4x1, lanes 2x16, warps 4x1","warp_barriers":15
   // SHUFFLE-DAG: "path":"shuffles",{{.*}}"selects":128,{{.*}}"shuffles":32
   %2 = ttg.convert_layout %x : tensor<64x64xf32, #blocked> -> tensor<64x64xf32, #turned>
   scf.for %i = %zero to %n step %one : i32 {

@@ -75,7 +75,7 @@ struct ConversionCost {
   unsigned warps = 1;
   /// Cycles from the first to the last instruction for a CTA that is alone on its multiprocessor.
   double cycles = 0;
-  /// Those of them in which other CTAs can issue nothing in its place.
+  /// Those of them in which the busier pipe serves this CTA, so that no other can have it.
   double busyCycles = 0;
 
   /// Barriers at which warps wait for each other.
@@ -128,20 +128,20 @@ private:
 /// Returns the size of an element in an exchange.
 unsigned getExchangeBits(mlir::Type element);
 
-/// Cycles that one of each costs, on one multiprocessor.
+/// Cycles on one multiprocessor.
 struct InstructionPrices {
   /// Prefix of the target, such as `cuda:90`.
   llvm::StringLiteral target;
-  /// A conversion that moves anything between lanes.
-  double conversion;
-  /// A round through shared memory, from the first store to the last load.
-  double round;
+  /// What a conversion through shared memory or by shuffles takes in addition if nothing hides it.
+  double sharedLatency;
+  double shuffleLatency;
+  /// What the warps of a CTA, and of a cluster, lose at a barrier.
   double blockBarrier;
   double clusterBarrier;
-  double warpBarrier;
-  /// Of one warp: a pass over the banks, a shuffle, a selection or byte permutation.
+  /// Of one warp, in the pipe of memory: a pass over the banks, and a shuffle.
   double wavefront;
   double shuffle;
+  /// Of one warp, in the pipe of arithmetic: a selection or byte permutation.
   double select;
 };
 
