@@ -90,6 +90,18 @@ def test_a_failure_keeps_its_output_and_shows_what_tells(road, monkeypatch):
     assert road.run("other", "-c", "print(1)") == "1\n"
 
 
+def test_failed_tests_are_counted_by_file(road):
+    road.python = pathlib.Path(sys.executable)
+    (road.tree / "there").mkdir(parents=True)
+    (road.tree / "there" / "test_one.py").write_text("def test_a():\n    assert False\n\n\ndef test_b():\n    pass\n")
+    with pytest.raises(bump.Broken) as caught:
+        list(bump.tests(road, "some", "there"))
+    assert caught.value.lines[0] == "there/test_one.py: 1 failed"
+    assert "1 failed, 1 passed" in caught.value.lines[-1]
+    (road.tree / "there" / "test_one.py").write_text("def test_b():\n    pass\n")
+    assert "1 passed" in "".join(bump.tests(road, "some", "there"))
+
+
 def test_a_release_has_three_numbers(capsys):
     with pytest.raises(SystemExit):
         bump.main(["3.10"])

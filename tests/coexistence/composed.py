@@ -8,6 +8,7 @@ and torch :func:`run` launches the same kernels.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -147,7 +148,11 @@ def compile_case(kernel: str, use: list[str], target: str = "cuda:90") -> dict:
 
 
 def run(kernel: str, use: list[str]):
-    """Return what a kernel computes under extensions on the GPU, and the product in 64-bit floats; tensors of torch."""
+    """Run a kernel under extensions on the GPU.
+
+    Returns:
+        What it computes and the product in 64-bit floats, tensors of torch, and its profile where one was taken.
+    """
     import torch
     from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -162,7 +167,14 @@ def run(kernel: str, use: list[str]):
         a = decompress(values, meta)
     constants = {**specialization(kernel).constexprs, "num_warps": 4}
     grid = (m // BM, n // BN)
-    with tritonext.use(*use):
+    with contextlib.ExitStack() as scopes:
+        if others := [identifier for identifier in use if identifier != "profiler"]:
+            scopes.enter_context(tritonext.use(*others))
+        profile = None
+        if "profiler" in use:
+            import tritonext_profiler
+
+            profile = scopes.enter_context(tritonext_profiler.profile(specialization(kernel).fn.__name__))
         if kernel in ("plain", "loops"):
             loops[grid](a, b, c, m, n, k, **constants)
         elif kernel == "sparse":
@@ -172,7 +184,7 @@ def run(kernel: str, use: list[str]):
             blocks = {name: block for name, (_, block) in blocks_of(kernel).items()}
             described = {name: TensorDescriptor.from_tensor(tensors[name], blocks[name]) for name in blocks}
             tasks[grid](**{**described, **constants}, c=c, N=n, K=k)
-    return c.double(), a.double() @ b.double()
+    return c.double(), a.double() @ b.double(), profile
 
 
 def main(cases: str, results: str) -> None:

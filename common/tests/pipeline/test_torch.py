@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
+import runpy
 import types
 
 import pytest
@@ -9,7 +12,7 @@ import triton
 import triton.language as tl
 
 import tritonext
-from tritonext import Pipeline, _torch, wrap_stage
+from tritonext import Pipeline, _torch, registry, wrap_stage
 from tritonext.errors import PipelineError
 
 tritonext_probe = pytest.importorskip("tritonext_probe", reason="the fixture extension is not installed")
@@ -75,6 +78,24 @@ def test_another_torch_is_told_of():
         _torch._guard(types.SimpleNamespace())
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", ["elementwise", "softmax", "matmul", "dynamic"])
+def test_torch_compile_works_beside_this_triton(case):
+    """What docs/torch.md says of functions without kernels of ours."""
+    torch = pytest.importorskip("torch")
+    options = {"max_autotune": True, "max_autotune_gemm_backends": "TRITON"} if case == "matmul" else None
+    functions = {
+        "elementwise": lambda x: torch.nn.functional.gelu(x * 2 + 1),
+        "softmax": lambda x: torch.softmax(x, -1).sum(0),
+        "matmul": lambda x: x @ x.T,
+        "dynamic": lambda x: (x.sin() + 1).sum(-1),
+    }
+    compiled = torch.compile(functions[case], fullgraph=True, options=options, dynamic=case == "dynamic")
+    for size in (256, 320) if case == "dynamic" else (256,):
+        x = torch.randn(size, size, device="cuda", dtype=torch.float16 if case == "matmul" else torch.float32)
+        torch.testing.assert_close(compiled(x), functions[case](x), rtol=2e-2 if case == "matmul" else 1e-4, atol=1e-2)
+
+
 def operator(torch, kernel, name):
     """Return an operator that doubles a tensor by a launch of ``kernel``."""
 
@@ -104,6 +125,21 @@ def test_an_operator_keeps_its_pipeline(how, mode):
             x = torch.randn(1000, device="cuda")
             torch.testing.assert_close(compiled(x).clone(), x.sin() * 2 + 1)
     assert seen
+
+
+@pytest.mark.gpu
+def test_the_snippet_of_the_guide_runs(tmp_path):
+    torch = pytest.importorskip("torch")
+    if "layout" not in registry.installed():
+        pytest.skip("the extension layout is not installed")
+    guide = pathlib.Path(__file__).resolve().parents[3] / "docs" / "torch.md"
+    [snippet] = re.findall(r"^```python\n(.*?)^```$", guide.read_text(), re.MULTILINE | re.DOTALL)
+    # Triton reads the source of kernels from their file.
+    file = tmp_path / "snippet.py"
+    file.write_text(snippet)
+    names = runpy.run_path(str(file))
+    x = torch.randn(1000, device="cuda")
+    torch.testing.assert_close(names["compiled"](x), x.sin() * 2 + 1)
 
 
 @pytest.mark.gpu
