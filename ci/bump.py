@@ -29,6 +29,8 @@ import workspace
 ROOT = workspace.ROOT
 # What is printed of a failed step; the rest is in its file.
 SHOWN_LINES = 12
+# Of failed tests, the most frequent ones.
+SHOWN_REASONS = 5
 # Lines that say where something broke, before others.
 TELLING = re.compile(r"\berror\b|Error\b|^FAILED|^E  |where:|expected:|found:|hint:|no such file", re.IGNORECASE)
 
@@ -281,7 +283,7 @@ def wheel(road: Road, name: str) -> Iterable[str]:
 
 
 def tests(road: Road, log: str, *places: str) -> Iterable[str]:
-    """Run tests, and name the ones that fail by file."""
+    """Run tests, name the files of those that fail, and the reasons that most of them have."""
     arguments = ["-q", "-p", "no:cacheprovider", "--tb=line", "-n", "logical", "--dist", "loadgroup"]
     try:
         return road.run(f"tests-{log}", "-m", "pytest", *arguments, *places).splitlines()[-1:]
@@ -292,7 +294,9 @@ def tests(road: Road, log: str, *places: str) -> Iterable[str]:
         if not counts:
             raise
         files = [f"{file}: {count} failed" for file, count in counts.most_common()]
-        raise Broken([*files, lines[-1].strip("= ")]) from error
+        reasons = collections.Counter(line.removeprefix("E   ") for line in lines if line.startswith("E   "))
+        often = [f"{count} times: {reason}" for reason, count in reasons.most_common(SHOWN_REASONS)]
+        raise Broken([*files, *often, lines[-1].strip("= ")]) from error
 
 
 def apply(road: Road, facts: dict[str, object]) -> Iterable[str]:
