@@ -63,6 +63,16 @@ def test_each_kind_is_complete(kind, tmp_path):
             py_compile.compile(str(made / name), cfile=str(tmp_path / "compiled"), doraise=True)
 
 
+def test_the_first_pass_and_op_have_the_names_that_were_asked_for(tmp_path):
+    made = scaffold.create(
+        "demo", ["pass", "dialect"], tmp_path / "made", pass_name="ReplaceDivisionsPass", op_name="row_gate"
+    )
+    found = manifest.load(made)
+    assert [entry.stem for entry in found.passes] == ["ReplaceDivisions", "RaiseRowGate", "LowerRowGate"]
+    for name, text in files(made).items():
+        assert not re.search(r"(?i)stream.?stores|relu", name), name
+
+
 def test_licenses_and_authors(tmp_path):
     heads = {}
     for license in scaffold.LICENSES:
@@ -110,6 +120,9 @@ def test_layout_is_what_the_template_makes(tmp_path, monkeypatch):
         ({"description": "two\nlines"}, "that is no description"),
         ({"author": "a}b"}, "that is no name"),
         ({"license": "Beerware"}, "there is no text of that license"),
+        ({"pass_name": "divide"}, "that is no name of a pass"),
+        ({"op_name": "row_sum"}, "there is no op to name"),
+        ({"kinds": ["op"], "op_name": "Row"}, "that is no name of an op"),
         ({"in_tree": True}, "an extension of the tree has its place there"),
         ({"target": "absent/below"}, "a directory does not exist"),
     ],

@@ -121,6 +121,8 @@ def create(
     description: str = _DESCRIPTION,
     author: str = "",
     license: str = LICENSES[0],
+    pass_name: str | None = None,
+    op_name: str | None = None,
 ) -> pathlib.Path:
     """Make a new extension.
 
@@ -133,6 +135,8 @@ def create(
         description: What it does, in one line.
         author: Who holds the copyright; the authors of the extension when empty.
         license: One of :data:`LICENSES`.
+        pass_name: Name of the pass of kind ``pass``, ``<Verb><Object>``; the template's when None.
+        op_name: Name of the op of the kinds ``op`` and ``dialect``, in snake case; the template's when None.
 
     Returns:
         Its directory.
@@ -142,6 +146,13 @@ def create(
         UserError: The name is taken, the directory is not empty, or cookiecutter is not installed.
     """
     _check_answers(identifier, kinds, description, author, license)
+    names: dict[str, str] = {}
+    if pass_name is not None:
+        _check_named(pass_name, "pass", {"pass"}, kinds)
+        names |= _named_pass(pass_name)
+    if op_name is not None:
+        _check_named(op_name, "op", {"op", "dialect"}, kinds)
+        names |= _named_op(op_name)
     if in_tree:
         if target is not None:
             raise OptionError("an extension of the tree has its place there", found=f"--output {target}")
@@ -152,6 +163,7 @@ def create(
     _check_taken(identifier, "dialect" in kinds or "op" in kinds)
     with _beside(target) as scratch:
         answers = {"description": description, "author": author, "license": license, "standalone": not in_tree}
+        answers |= names
         made = render(scratch, identifier, kinds, **answers)
         manifests.load(made)
         if target.is_dir():
@@ -179,15 +191,10 @@ def create_pass(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
         UserError: The name is taken, or a file is in the way.
     """
     manifest = manifests.load(directory)
-    name = name.removesuffix("Pass")
-    if not _PASS_NAME.fullmatch(name):
-        raise OptionError(
-            "that is no name of a pass", expected="<Verb><Object> in camel case, such as CountStores", found=repr(name)
-        )
-    snake = _WORD.sub("_", name).lower()
+    answers = {"standalone": False, **_named_pass(name)}
+    name, snake = answers["__pass"], answers["__pass_snake"]
     _check_new_pass(manifest, f"{name}Pass")
     with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
-        answers = {"standalone": False, "__pass": name, "__pass_snake": snake}
         made = render(pathlib.Path(scratch), manifest.id, ["pass"], **answers)
         edit = _Edit(directory, made, manifest)
         edit.add(f"lib/Transforms/{name}.cpp", f"tests/python/test_{snake}.py")
@@ -214,18 +221,14 @@ def create_op(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
         UserError: The name is taken, a file is in the way, or the extension is laid out in another way.
     """
     manifest = manifests.load(directory)
-    if not _OP_NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise OptionError(
-            "that is no name of an op", expected="snake case and no keyword, such as row_sum", found=repr(name)
-        )
-    stem = name.replace("_", " ").title().replace(" ", "")
+    answers = {"standalone": False, **_named_op(name)}
+    stem = answers["__op_stem"]
     if f"{manifest.id}_{name}" in [entry.name for entry in manifest.ops]:
         raise UserError(
             f"the extension {manifest.id!r} has an op {name!r}", where=directory, hint="choose another name"
         )
     _check_new_pass(manifest, f"Lower{stem}Pass")
     with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
-        answers = {"standalone": False, "__op": name, "__op_stem": stem}
         made = render(pathlib.Path(scratch), manifest.id, ["op"], **answers)
         edit = _Edit(directory, made, manifest)
         edit.add(f"lib/Transforms/Lower{stem}.cpp", f"tests/python/test_{name}.py")
@@ -455,6 +458,42 @@ def _check_answers(identifier: str, kinds: Sequence[str], description: str, auth
         raise OptionError("there is no text of that license", expected=", ".join(LICENSES), found=repr(license))
 
 
+def _check_named(name: str, what: str, possible: set[str], kinds: Sequence[str]) -> None:
+    if not possible & set(kinds):
+        raise OptionError(
+            f"there is no {what} to name",
+            expected=f"--kind with {' or '.join(sorted(possible))}",
+            found=f"--{what} {name} and --kind {','.join(kinds)}",
+        )
+
+
+def _named_pass(name: str) -> dict[str, str]:
+    """Return the answers of the template that name its pass.
+
+    Raises:
+        OptionError: The name cannot be used.
+    """
+    name = name.removesuffix("Pass")
+    if not _PASS_NAME.fullmatch(name):
+        raise OptionError(
+            "that is no name of a pass", expected="<Verb><Object> in camel case, such as CountStores", found=repr(name)
+        )
+    return {"__pass": name, "__pass_snake": _WORD.sub("_", name).lower()}
+
+
+def _named_op(name: str) -> dict[str, str]:
+    """Return the answers of the template that name its op.
+
+    Raises:
+        OptionError: The name cannot be used.
+    """
+    if not _OP_NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise OptionError(
+            "that is no name of an op", expected="snake case and no keyword, such as row_sum", found=repr(name)
+        )
+    return {"__op": name, "__op_stem": name.replace("_", " ").title().replace(" ", "")}
+
+
 def _check_target(target: pathlib.Path) -> None:
     if target.is_dir() and not target.is_symlink():
         if any(target.iterdir()):
@@ -509,11 +548,16 @@ def new(arguments: Sequence[str]) -> int:
     parser = _parser(
         "new",
         "Make a new extension: a repository of its own, or a directory of the tritonext tree.",
-        ["new demo --kind pass", "new demo --kind op,backend --license Apache-2.0 --author 'A. Name'"],
+        [
+            "new demo --kind pass --pass CountStores",
+            "new demo --kind op,backend --license Apache-2.0 --author 'A. Name'",
+        ],
         "kinds:\n" + "\n".join(f"  {name:<10}{summary}" for name, summary in KINDS.items()),
     )
     parser.add_argument("id", help="id, a lower-case noun such as layout")
     parser.add_argument("--kind", action="append", default=[], help="what it starts from; several with commas")
+    parser.add_argument("--pass", dest="pass_name", metavar="NAME", help="its pass, <Verb><Object> in camel case")
+    parser.add_argument("--op", dest="op_name", metavar="NAME", help="its op, in snake case")
     parser.add_argument("--description", default=_DESCRIPTION, help="what it does, in one line")
     parser.add_argument("--author", default="", help="who holds the copyright")
     parser.add_argument("--license", default=LICENSES[0], help=f"{', '.join(LICENSES)}; the first when not given")
@@ -529,6 +573,8 @@ def new(arguments: Sequence[str]) -> int:
         description=options.description,
         author=options.author,
         license=options.license,
+        pass_name=options.pass_name,
+        op_name=options.op_name,
     )
     shown = os.path.relpath(made)
     print(f"made {shown}\n")

@@ -99,8 +99,8 @@ def test_torch_compile_works_beside_this_triton(case):
 def operator(torch, kernel, name):
     """Return an operator that doubles a tensor by a launch of ``kernel``."""
 
-    @torch.library.custom_op(f"tritonext_tests::{name}", mutates_args=())
-    def double_it(x: torch.Tensor) -> torch.Tensor:
+    @torch.library.custom_op(f"tritonext_tests::{name}", mutates_args=(), schema="(Tensor x) -> Tensor")
+    def double_it(x):
         y = x.clone()
         kernel[(triton.cdiv(y.numel(), 128),)](y, y.numel(), BLOCK=128)
         return y
