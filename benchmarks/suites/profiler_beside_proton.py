@@ -30,7 +30,6 @@ SUITE = "profiler-beside-proton"
 # Proton keeps each launch in memory and writes it as text, so that few are enough.
 LAUNCHES = {"off": 20, "ours": 20, "ours-all": 1, "proton": 1}
 ROUNDS = 4
-WARMUP = 1
 
 Call = Callable[[bool], Any]
 
@@ -164,10 +163,8 @@ def _measure(name: str, call: Callable[[], Any], kernel: str) -> tuple[Samples, 
     """Return times of launches, and the kernel's own median time in us."""
     timer = HostTimer(LAUNCHES[name], wait=True)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
-        samples = harness.measure({name: call}, timer, ROUNDS, WARMUP)[name]
-    # Those of the warm-up may have compiled.
-    times = [event.device_time for event in seen.events() if event.name == kernel and event.device_time]
-    return samples, float(np.median(times[LAUNCHES[name] * WARMUP :]))
+        samples = harness.measure({name: call}, timer, ROUNDS, warmup=0)[name]
+    return samples, float(np.median([event.device_time for event in seen.events() if event.name == kernel]))
 
 
 def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
@@ -206,7 +203,7 @@ def _case(name: str, call: Call, scopes: int, environment: Environment) -> Recor
         proton.finalize()
         pl.disable_semantic("triton")
         [path] = pathlib.Path(directory).glob("proton*")
-        launches = 1 + LAUNCHES["proton"] * (ROUNDS + WARMUP)
+        launches = 1 + LAUNCHES["proton"] * ROUNDS
         written = len(re.findall(r'"ph":\s*"X"', path.read_text()))
         traces["proton"] = path.stat().st_size / launches
         recorded["proton"] = {"records": written / launches, "blocks": 1.0, "scopes": written / launches / scopes}

@@ -189,9 +189,11 @@ class Gpu:
 
         The interpreter's lock is free meanwhile, so that the program goes on launching.
         """
+        if width > _CHUNK and count > 1:
+            return np.stack([self.read(address + row * pitch, width) for row in range(count)])
         result = np.empty((count, width), np.uint8)
-        # What is wider than the pinned memory is one row of many bytes.
-        if width == pitch or width > _CHUNK:
+        # Bytes without gaps are rows of one.
+        if width == pitch:
             pitch, width, count = 1, 1, count * width
         rows = _CHUNK // width
         with self._lock, self.current():
