@@ -9,7 +9,6 @@ kernel alone, as the profiler of torch measures it.
 from __future__ import annotations
 
 import pathlib
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -159,64 +158,107 @@ def _resources(compiled: Any) -> dict[str, int]:
     return {"registers": compiled.n_regs, "spills": compiled.n_spills, "shared": compiled.metadata.shared}
 
 
-def _measure(name: str, call: Callable[[], Any], kernel: str) -> tuple[Samples, float]:
-    """Return times of launches, and the kernel's own median time in us."""
-    timer = HostTimer(LAUNCHES[name], wait=True)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
-        samples = harness.measure({name: call}, timer, ROUNDS, warmup=0)[name]
-    return samples, float(np.median([event.device_time for event in seen.events() if event.name == kernel]))
+class _Variants:
+    """Times launches of one kernel in several variants, and notes what the device did in between."""
+
+    def __init__(self, kernel: str) -> None:
+        self._kernel = kernel
+        # The profiler of torch takes seconds to start, so that one session sees all variants, in this order.
+        self._order: list[str] = []
+        self.samples: dict[str, Samples] = {}
+        self.resources: dict[str, dict[str, int]] = {}
+
+    def run(self, name: str, call: Callable[[], Any]) -> None:
+        """Launch once to compile, and then :data:`ROUNDS` times :data:`LAUNCHES`."""
+        self.resources[name] = _resources(call())
+        self.samples[name] = harness.measure({name: call}, HostTimer(LAUNCHES[name], wait=True), ROUNDS, warmup=0)[name]
+        self._order += [name] * (1 + ROUNDS * LAUNCHES[name])
+
+    def device(self, seen: torch.profiler.profile) -> dict[str, float]:
+        """Return the kernel's own median time in us, by variant."""
+        events = sorted(
+            (event for event in seen.events() if event.name == self._kernel and event.device_time),
+            key=lambda event: event.time_range.start,
+        )
+        if len(events) != len(self._order):
+            raise RuntimeError(f"expected {len(self._order)} launches of {self._kernel}, torch saw {len(events)}")
+        times: dict[str, list[float]] = {}
+        for name, event in zip(self._order, events):
+            times.setdefault(name, []).append(event.device_time)
+        # The first of each follows a compilation.
+        return {name: float(np.median(values[1:])) for name, values in times.items()}
 
 
 def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
     """Measure the cases whose name contains ``wanted``."""
     for name, make in CASES.items():
         if wanted in name:
-            yield _case(name, *make(), environment)
+            with tempfile.TemporaryDirectory() as directory:
+                yield _case(name, *make(), pathlib.Path(directory), environment)
 
 
-def _case(name: str, call: Call, scopes: int, environment: Environment) -> Record:
+def _case(name: str, call: Call, scopes: int, directory: pathlib.Path, environment: Environment) -> Record:
     kernel = name.split("-deep")[0].replace("-", "_")
-    samples, device, resources, traces, recorded, shown = {}, {}, {}, {}, {}, {}
-    resources["off"] = _resources(call(False))
-    samples["off"], device["off"] = _measure("off", lambda: call(False), kernel)
-    with tempfile.TemporaryDirectory() as directory:
+    variants = _Variants(kernel)
+    recordings: dict[str, tritonext_profiler.profile] = {}
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        variants.run("off", lambda: call(False))
         for which, sample in (("ours", None), ("ours-all", 1)):
-            with tritonext_profiler.profile(kernel, sample=sample, buffer=1 << 28) as recording:
-                resources[which] = _resources(call(False))
-                samples[which], device[which] = _measure(which, lambda: call(False), kernel)
-            path = pathlib.Path(directory) / "ours.npz"
-            recording.save(path)
-            data, [analysis] = recording.data, recording.analyses
-            launches = len(data.launches)
-            traces[which] = path.stat().st_size / launches
-            recorded[which] = {
-                "records": len(data.spans) / launches,
-                "blocks": analysis.waves.recorded / analysis.waves.grid,
-                "lost": int(data.loss.records + data.loss.segments),
-                "time": 1 - analysis.unrecorded,
-            }
-            shown[which] = {row.name: row.share for row in analysis.categories}
+            with tritonext_profiler.profile(kernel, sample=sample, buffer=1 << 28) as recordings[which]:
+                variants.run(which, lambda: call(False))
         pl.enable_semantic("triton")
-        proton.start(str(pathlib.Path(directory) / "proton"), backend="instrumentation", data="trace")
-        resources["proton"] = _resources(call(True))
-        samples["proton"], device["proton"] = _measure("proton", lambda: call(True), kernel)
+        proton.start(str(directory / "proton"), backend="instrumentation", data="trace")
+        variants.run("proton", lambda: call(True))
         proton.finalize()
         pl.disable_semantic("triton")
-        [path] = pathlib.Path(directory).glob("proton*")
-        launches = 1 + LAUNCHES["proton"] * ROUNDS
-        written = len(re.findall(r'"ph":\s*"X"', path.read_text()))
-        traces["proton"] = path.stat().st_size / launches
-        recorded["proton"] = {"records": written / launches, "blocks": 1.0, "scopes": written / launches / scopes}
-        [theirs] = tritonext_profiler.analyze(proton_files.read_trace(path))
-        shown["proton"] = {row.name: row.share for row in theirs.scopes}
+        torch.cuda.synchronize()
+    sizes, recorded, shown = {}, {}, {}
+    for which, recording in recordings.items():
+        sizes[which], recorded[which], shown[which] = _ours(recording, directory)
+    sizes["proton"], recorded["proton"], shown["proton"] = _theirs(directory, scopes)
     params = {
-        "device_us": device,
-        "resources": resources,
-        "bytes_per_launch": {which: round(size) for which, size in traces.items()},
+        "device_us": variants.device(seen),
+        "resources": variants.resources,
+        "bytes_per_launch": sizes,
         "recorded": recorded,
         "shown": shown,
     }
-    return harness.record(SUITE, name, params, Metric.microseconds(), samples, environment)
+    return harness.record(SUITE, name, params, Metric.microseconds(), variants.samples, environment)
+
+
+def _ours(recording: tritonext_profiler.profile, directory: pathlib.Path) -> tuple[int, dict, dict]:
+    """Return bytes of a launch in a file, what was recorded of a launch, and the shares of categories."""
+    path = directory / "ours.npz"
+    recording.save(path)
+    data, [analysis] = recording.data, recording.analyses
+    # Some found no room, where launches followed each other faster than their records were read.
+    whole = data.launches[data.launches["ctas"] == data.launches["ctas"].max()]
+    recorded = {
+        "records": int(np.median(np.add.reduceat(data.warps["count"], whole["first"]))) if len(whole) > 1 else 0,
+        "blocks": float(whole["ctas"].max() / whole["grid"].max()),
+        "launches": len(data.launches),
+        "lost": int(data.loss.launches + data.loss.records + data.loss.segments),
+        "time": 1 - analysis.unrecorded,
+    }
+    shares = {row.name: row.share for row in analysis.categories}
+    return round(path.stat().st_size / len(data.launches)), recorded, shares
+
+
+def _theirs(directory: pathlib.Path, scopes: int) -> tuple[int, dict, dict]:
+    """Return the same of what Proton wrote, ``scopes`` being the scopes that a launch enters."""
+    [path] = directory.glob("proton*")
+    launches = 1 + LAUNCHES["proton"] * ROUNDS
+    trace = proton_files.read_trace(path)
+    [analysis] = tritonext_profiler.analyze(trace)
+    # Time between scopes has a row of its own, which Proton did not write.
+    written = int(np.count_nonzero(trace.spans["region"]))
+    recorded = {
+        "records": written / launches,
+        "blocks": 1.0,
+        "launches": launches,
+        "scopes": written / launches / scopes,
+    }
+    return round(path.stat().st_size / launches), recorded, {row.name: row.share for row in analysis.scopes}
 
 
 def problems(entry: Record) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import pathlib
@@ -74,50 +75,73 @@ def read_trace(path: str | pathlib.Path) -> Profile:
     events = data.get("traceEvents") if isinstance(data, dict) else None
     if events is None:
         raise UserError("the file is no Chrome trace", where=path, expected="an object with traceEvents")
-    scopes: dict[str, list[str]] = {}
-    warps: dict[tuple[str, int, int, int], list[tuple[int, int, int]]] = {}
+    scopes: dict[str, dict[str, int]] = {}
+    places: dict[tuple[str, int, int, int], int] = {}
+    process, thread = functools.cache(_PROCESS.fullmatch), functools.cache(_THREAD.match)
+    rows = []
     for event in events:
-        process, thread = _PROCESS.fullmatch(str(event.get("pid", ""))), _THREAD.match(str(event.get("tid", "")))
-        if event.get("ph") != "X" or not process or not thread:
+        if event.get("ph") != "X":
             continue
-        names = scopes.setdefault(process["kernel"], [])
-        if event["name"] not in names:
-            names.append(event["name"])
+        where, which = process(str(event.get("pid", ""))), thread(str(event.get("tid", "")))
+        if not where or not which:
+            continue
+        names = scopes.setdefault(where["kernel"], {})
+        place = places.setdefault(
+            (where["kernel"], int(where["sm"]), int(where["cta"]), int(which["warp"])), len(places)
+        )
         start = round(event["ts"] * 1000)
-        key = (process["kernel"], int(process["sm"]), int(process["cta"]), int(thread["warp"]))
-        warps.setdefault(key, []).append((start, start + round(event["dur"] * 1000), names.index(event["name"]) + 1))
-    if not warps:
+        rows.append((place, start, start + round(event["dur"] * 1000), names.setdefault(event["name"], len(names) + 1)))
+    if not rows:
         raise UserError(
             "the trace has no records of Proton's instrumentation mode",
             where=path,
             expected='processes such as "kernel Core0 CTA0" with threads such as "warp 0 (line 0)"',
         )
-    return _profile(scopes, warps)
+    return _profile({kernel: list(names) for kernel, names in scopes.items()}, list(places), np.array(rows, np.int64))
 
 
-def _profile(
-    scopes: dict[str, list[str]], found: dict[tuple[str, int, int, int], list[tuple[int, int, int]]]
-) -> Profile:
+def _profile(scopes: dict[str, list[str]], places: list[tuple[str, int, int, int]], rows: np.ndarray) -> Profile:
+    """Make a profile of intervals.
+
+    Args:
+        scopes: Names of the scopes by kernel; a scope's number counts from 1.
+        places: Kernel, SM, CTA and warp.
+        rows: Place, start, end and scope of each interval, of shape (intervals, 4).
+    """
     order = {name: index for index, name in enumerate(scopes)}
-    launches, warps, spans = np.zeros(len(order), LAUNCHES), np.zeros(len(found), WARPS), []
-    keys = sorted(found, key=lambda key: (order[key[0]], key[2], key[3], key[1]))
-    for row, key in enumerate(keys):
-        kernel, sm, cta, warp = key
-        flat = list(_flatten(found[key]))
-        begin = flat[0][0]
-        mine = np.zeros(len(flat), SPANS)
-        mine["warp"] = row
-        mine["start"], mine["cycles"], mine["region"] = np.array(flat).T
-        mine["start"] -= begin
-        end = begin + int(mine["start"][-1] + mine["cycles"][-1])
-        first = sum(len(part) for part in spans)
-        warps[row] = (order[kernel], cta, warp, 0, sm, begin, end, end - begin, 0, 0, True, first, len(flat))
-        spans.append(mine)
+    sorting = sorted(range(len(places)), key=lambda at: (order[places[at][0]], *places[at][2:], places[at][1]))
+    rank = np.empty(len(places), np.int64)
+    rank[sorting] = np.arange(len(places))
+    rows[:, 0] = rank[rows[:, 0]]
+    rows = _apart(rows[np.lexsort((-rows[:, 2], rows[:, 1], rows[:, 0]))])
+    # What lies between two intervals of a warp is in no scope.
+    same = rows[1:, 0] == rows[:-1, 0]
+    between = np.flatnonzero(same & (rows[1:, 1] > rows[:-1, 2]))
+    gaps = np.stack([rows[between, 0], rows[between, 2], rows[between + 1, 1], np.zeros(len(between), np.int64)], 1)
+    rows = np.concatenate([rows, gaps])
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+
+    firsts = np.flatnonzero(np.diff(rows[:, 0], prepend=-1))
+    counts = np.diff(np.append(firsts, len(rows)))
+    spans, warps = np.zeros(len(rows), SPANS), np.zeros(len(places), WARPS)
+    spans["warp"], spans["region"], spans["cycles"] = rows[:, 0], rows[:, 3], rows[:, 2] - rows[:, 1]
+    spans["start"] = rows[:, 1] - np.repeat(rows[firsts, 1], counts)
+    warps["start"], warps["end"] = rows[firsts, 1], rows[firsts + counts - 1, 2]
+    warps["cycles"], warps["first"], warps["count"], warps["closed"] = (
+        warps["end"] - warps["start"],
+        firsts,
+        counts,
+        True,
+    )
+    for name, field in (("launch", 0), ("sm", 1), ("cta", 2), ("warp", 3)):
+        values = [places[at][field] for at in sorting]
+        warps[name] = [order[value] for value in values] if field == 0 else values
+    launches = np.zeros(len(order), LAUNCHES)
     for index in range(len(order)):
-        rows = np.flatnonzero(warps["launch"] == index)
-        ctas = len(np.unique(warps["cta"][rows]))
-        times = (warps["start"][rows].min(), warps["end"][rows].max())
-        launches[index] = (index, 0, 0, 0, False, *times, ctas, ctas, rows[0], len(rows))
+        mine = np.flatnonzero(warps["launch"] == index)
+        ctas = len(np.unique(warps["cta"][mine]))
+        times = (warps["start"][mine].min(), warps["end"][mine].max())
+        launches[index] = (index, 0, 0, 0, False, *times, ctas, ctas, mine[0], len(mine))
     kernels = tuple(
         Kernel(
             name,
@@ -128,11 +152,31 @@ def _profile(
         for index, (name, names) in enumerate(scopes.items())
     )
     notice = "read from Proton, which draws a cycle as a nanosecond: times in ns are cycles"
-    return Profile(kernels, launches, warps, np.concatenate(spans), notices=(notice,))
+    return Profile(kernels, launches, warps, spans, notices=(notice,))
+
+
+def _apart(rows: np.ndarray) -> np.ndarray:
+    """Split intervals that overlap others of their warp, so that the innermost holds at each time.
+
+    Args:
+        rows: As for :func:`_profile`, sorted by place and start.
+    """
+    overlaps = (rows[1:, 0] == rows[:-1, 0]) & (rows[1:, 1] < rows[:-1, 2])
+    nested = np.unique(rows[1:][overlaps, 0])
+    if not len(nested):
+        return rows
+    inside = np.isin(rows[:, 0], nested)
+    parts = [rows[~inside]]
+    tangled = rows[inside]
+    for mine in np.split(tangled, np.flatnonzero(np.diff(tangled[:, 0])) + 1):
+        place = int(mine[0, 0])
+        parts.append(np.array([(place, *part) for part in _flatten(mine[:, 1:].tolist())], np.int64))
+    rows = np.concatenate(parts)
+    return rows[np.lexsort((rows[:, 1], rows[:, 0]))]
 
 
 def _flatten(intervals: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Turn intervals that may nest into start, length and number of what is innermost; 0 where nothing is."""
+    """Turn intervals that may nest into start, end and number of what is innermost, where anything is."""
     edges = sorted({edge for start, end, _ in intervals for edge in (start, end)})
     # Shorter ones are further in.
     pending = sorted(intervals, key=lambda entry: (entry[0], -entry[1]))
@@ -143,5 +187,5 @@ def _flatten(intervals: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, 
             active.append(pending[place])
             place += 1
         active = [entry for entry in active if entry[1] > begin]
-        inner = max(active, key=lambda entry: (entry[0], -entry[1]), default=None)
-        yield begin, end - begin, inner[2] if inner else 0
+        if active:
+            yield begin, end, max(active, key=lambda entry: (entry[0], -entry[1]))[2]
