@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import cachekey
 from .errors import ExtensionError, OptionError, PipelineError, UnknownPassError
 from .manifest import STAGES, Manifest
+from .occupancy import Usage, resident_programs
 
 if TYPE_CHECKING:
     from .registry import InstalledExtension
@@ -36,11 +37,13 @@ __all__ = [
     "KernelOption",
     "PassRef",
     "Pipeline",
+    "ResourceGuard",
     "StageInfo",
     "Step",
     "assembler_log",
     "disable_pass",
     "from_manifest",
+    "guard_resources",
     "insert_after",
     "insert_before",
     "main",
@@ -236,18 +239,53 @@ def _option_text(value: object) -> str:
 
 
 @dataclass(frozen=True)
+class ResourceGuard:
+    """When a kernel is compiled without a pipeline as well, and which of the two is kept.
+
+    Args:
+        registers: Registers fewer of a thread that must let another program onto a multiprocessor to raise doubt.
+        shared_bytes: The same of shared memory.
+    """
+
+    registers: int = 32
+    shared_bytes: int = 16384
+
+    def doubts(self, usage: Usage, target: str) -> bool:
+        """Whether a kernel without the pipeline could spill less, or leave room for more programs."""
+        if usage.spill_bytes:
+            return True
+        less = replace(
+            usage,
+            registers=max(1, usage.registers - self.registers),
+            shared_bytes=max(0, usage.shared_bytes - self.shared_bytes),
+        )
+        return resident_programs(usage, target) != resident_programs(less, target)
+
+    def reason(self, usage: Usage, plain: Usage, target: str) -> str:
+        """Return why the kernel without the pipeline, which takes ``plain``, is better; empty when it is not."""
+        if usage.spill_bytes > plain.spill_bytes:
+            return f"it spills {plain.spill_bytes} bytes instead of {usage.spill_bytes}"
+        programs, others = (resident_programs(each, target) for each in (usage, plain))
+        if programs is not None and programs < others:
+            return f"a multiprocessor holds {others} of its programs instead of {programs}"
+        return ""
+
+
+@dataclass(frozen=True)
 class Step:
     """One change. Build it with the functions of this module, which check what they are given.
 
     Attributes:
-        kind: ``before``, ``after``, ``replace``, ``disable``, ``wrap-stage``, ``replace-stage``, ``replace-pipeline``.
-        stage: Stage it changes; empty for a replaced pipeline.
+        kind: ``before``, ``after``, ``replace``, ``disable``, ``wrap-stage``, ``replace-stage``, ``replace-pipeline``,
+            ``guard``.
+        stage: Stage it changes; empty for a replaced pipeline and a guard.
         anchor: Stock pass it refers to, for the kinds that name one.
         passes: Passes it adds.
         function: Callable of a stage or pipeline step.
         function_key: What the cache key covers of that callable.
         targets: Backends (``cuda``) or targets (``cuda:90``) it is for; empty for all.
         languages: Those of the pipeline's languages whose kernels it is for; empty for all.
+        guard: What a guard doubts.
     """
 
     kind: str
@@ -258,6 +296,7 @@ class Step:
     function_key: str = ""
     targets: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    guard: ResourceGuard | None = None
 
     def applies(self, target: str, language: str) -> bool:
         """Whether the step is for ``target``, such as ``cuda:90``, and kernels of ``language``."""
@@ -276,6 +315,7 @@ class Step:
             "wrap-stage": f"wrap stage {where}",
             "replace-stage": f"replace stage {where}",
             "replace-pipeline": "replace the pipeline",
+            "guard": "guard the resources",
         }[self.kind]
 
 
@@ -391,6 +431,29 @@ def wrap_stage(stage: str, function: Callable, *, key: str | None = None, target
         PipelineError: ``function`` is no callable, or its content is unknown and ``key`` is None.
     """
     return _function_step("wrap-stage", stage, function, key, targets)
+
+
+def guard_resources(*, registers: int = 32, shared_bytes: int = 16384, targets: Iterable[str] = ()) -> Step:
+    """Fall back to the kernel without the pipeline where the pipeline makes it spill more, or fewer programs fit.
+
+    The kernel is compiled without the pipeline only where its binary raises doubt: where it spills, or where fewer
+    registers or less shared memory would let another program onto a multiprocessor. The other active pipelines stay,
+    except those that have a guard too. What was compared is in the metadata, as ``tritonext_guard``, and in a remark.
+
+    Args:
+        registers: So many registers fewer.
+        shared_bytes: So many bytes less.
+        targets: Backends or targets the step is for; all when empty.
+
+    Raises:
+        PipelineError: A number is negative.
+    """
+    for name, value in (("registers", registers), ("shared_bytes", shared_bytes)):
+        if value < 0:
+            raise PipelineError(
+                "a limit is negative", where="step guard the resources", expected=f"{name} >= 0", found=str(value)
+            )
+    return Step("guard", "", guard=ResourceGuard(registers, shared_bytes), targets=_targets(targets))
 
 
 def assembler_log() -> AbstractContextManager[list[str]]:

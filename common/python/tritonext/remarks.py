@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["KINDS", "Remark", "attach", "collect", "render"]
+__all__ = ["KINDS", "Remark", "attach", "collect", "record", "render"]
 
 KINDS = ("applied", "missed", "analysis")
 """What a remark can be: a change made, a change looked for and not made, or a fact behind a later decision."""
@@ -89,7 +89,21 @@ class _Collections(threading.local):
         self.open: list[list[Source]] = []
 
 
-_sources: list[Source] = []
+class _Recorded(threading.local):
+    """The remarks of the SDK itself, which no library records."""
+
+    def __init__(self) -> None:
+        self.open: list[list[dict]] = []
+
+    def begin_remarks(self) -> None:
+        self.open.append([])
+
+    def end_remarks(self) -> list[dict]:
+        return self.open.pop()
+
+
+_recorded = _Recorded()
+_sources: list[Source] = [_recorded]
 _lock = threading.Lock()
 _collections = _Collections()
 
@@ -104,6 +118,21 @@ def attach(source: Source) -> None:
     for collection in _collections.open:
         source.begin_remarks()
         collection.append(source)
+
+
+def record(kind: str, pass_name: str, message: str, function: str = "") -> None:
+    """Add a remark to the collection of this thread, if there is one.
+
+    Args:
+        kind: One of :data:`KINDS`.
+        pass_name: What decided.
+        message: The remark.
+        function: Name of the kernel.
+    """
+    if _recorded.open:
+        _recorded.open[-1].append(
+            {"kind": kind, "pass": pass_name, "function": function, "loc": "", "message": message}
+        )
 
 
 @contextlib.contextmanager

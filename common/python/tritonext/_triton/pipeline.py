@@ -30,6 +30,7 @@ from triton.compiler import make_backend
 
 from tritonext import activation
 from tritonext._triton import caching, diagnostics
+from tritonext._triton.guarding import Guard
 from tritonext.errors import (
     AmbiguousAnchorError,
     InternalError,
@@ -308,6 +309,10 @@ class Plan:
         replacements: Replacing steps by stage.
         pipeline: The step that replaces the whole pipeline, if any.
         extensions: Ids of the extensions that take part.
+        guard: The step that guards resources, if any.
+        guarded: Names of the pipelines that have one.
+        begin: The first stage that they change.
+        fallback: What is planned without them.
     """
 
     info: StageInfo
@@ -316,9 +321,14 @@ class Plan:
     wrappers: dict[str, list[Step]] = field(default_factory=dict)
     replacements: dict[str, tuple[Step, str]] = field(default_factory=dict)
     pipeline: tuple[Step, str] | None = None
+    guard: Step | None = None
+    guarded: tuple[str, ...] = ()
+    begin: str = ""
+    fallback: Plan | None = None
 
     def apply(self, stages: dict[str, Callable]) -> None:
         """Edit Triton's table of stages in place."""
+        without = dict(stages)
         if self.pipeline is not None:
             self._replace_table(stages, self.pipeline[0])
         for name, stage in self.stages.items():
@@ -332,6 +342,10 @@ class Plan:
         if self.extensions:
             first = next(iter(stages))
             stages[first] = functools.partial(_recorded, stages[first], self.extensions)
+        if self.guard is not None and self.fallback is not None:
+            self.fallback.apply(without)
+            names = " and ".join(self.guarded)
+            Guard(self.guard.guard, stages, without, self.begin, self._info(self.begin), names).install(stages)
 
     def _info(self, stage: str) -> StageInfo:
         return StageInfo(stage, self.info.target, self.info.language, self.info.backend, self.info.options)
@@ -437,12 +451,39 @@ def plan(
     for step, pipeline in steps:
         _enter(result, stages, step, pipeline)
     _check_stages(result, stages)
+    guards = [(step, pipeline) for step, pipeline in steps if step.kind == "guard"]
+    if guards:
+        guarded = [pipeline for _, pipeline in guards]
+        others = [pipeline for pipeline in active if not any(pipeline is one for one in guarded)]
+        changed = [step for step, pipeline in steps if step.kind != "guard" and pipeline not in others]
+        if changed:
+            result.guard = guards[-1][0]
+            result.guarded = tuple(pipeline.name for pipeline in guarded)
+            result.begin = _begin(changed, f"pipeline {result.guarded[-1]}, {result.guard}, target {info.target}")
+            result.fallback = plan(others, backend, stages, options, language)
     return result
+
+
+def _begin(steps: list[Step], where: str) -> str:
+    """Return the first stage that ``steps`` change, if it works on a module, which can be compiled twice."""
+    touched = {step.stage for step in steps}
+    begin = next((name for name in STAGES if name in touched), None)
+    if begin is None or "" in touched:
+        raise PipelineError(
+            "a guarded pipeline changes no stage that can be compiled from again",
+            where=where,
+            expected="a step at " + ", ".join(STAGES) + ", and no replaced pipeline",
+            found=", ".join(map(str, steps)),
+            hint="leave the guard out",
+        )
+    return begin
 
 
 def _enter(plan: Plan, stages: Mapping[str, Callable], step: Step, pipeline: Pipeline) -> None:
     """Record one step in ``plan``, refusing it when an earlier one excludes it."""
     where = f"pipeline {pipeline.name}, {step}, target {plan.info.target}"
+    if step.kind == "guard":
+        return
     if step.kind == "replace-pipeline":
         if plan.pipeline is not None:
             raise _conflict("the whole pipeline is replaced twice", plan.pipeline[1], where)

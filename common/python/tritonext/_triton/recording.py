@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from triton import knobs
 
-from tritonext._triton import ir
+from tritonext._triton import guarding, ir
 from tritonext.pipeline import Pipeline, wrap_stage
 
 __all__ = ["PassRun", "Recording", "interpreted", "record", "uncached"]
@@ -97,6 +97,8 @@ def record(stages: tuple[str, ...]) -> Iterator[Recording]:
     """
 
     def around(inner, source, metadata, info):
+        if guarding.comparing():
+            return inner(source, metadata)
         with _printed_ir() as printed:
             result = inner(source, metadata)
         # The stages before the LLVM module edit their argument, so it now is what the last pass left.

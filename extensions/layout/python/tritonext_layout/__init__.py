@@ -6,8 +6,9 @@ Importing loads and registers the passes; it activates none. Activate them with 
 
 import tritonext
 
+from .passes import pipeline
 from .report import PricedConversion, conversions, explain_sections
 
-__all__ = ["PricedConversion", "conversions", "explain_sections"]
+__all__ = ["PricedConversion", "conversions", "explain_sections", "pipeline"]
 
 tritonext.load("layout")

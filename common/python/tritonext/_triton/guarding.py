@@ -1,0 +1,215 @@
+"""Keeping what a pipeline makes of a kernel only where it takes no more of the machine than the kernel without it.
+
+The stage that the pipeline changes first runs as planned, and the stages behind it on a copy of its result. Where the
+binary then leaves room for doubt, the kernel is compiled without the pipeline as well, and the stage gives what turned
+out better. The stages behind it give what was made before, so a kernel that raises no doubt is compiled once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from triton._C.libtriton import ir as triton_ir
+
+from tritonext import remarks
+from tritonext._triton import assembling, ir
+from tritonext.errors import InternalError
+from tritonext.occupancy import Usage
+from tritonext.pipeline import ResourceGuard, StageInfo
+
+__all__ = ["Guard", "comparing"]
+
+FLAG = "resource-guard"
+
+_comparing: ContextVar[bool] = ContextVar("tritonext_comparing", default=False)
+
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+
+
+def comparing() -> bool:
+    """Whether a kernel compiles only to be compared with what a pipeline makes of it."""
+    return _comparing.get()
+
+
+@dataclass
+class _Trial:
+    """A kernel compiled to its end.
+
+    Attributes:
+        stages: The functions that made it.
+        inputs: What each stage behind the first was given, modules as text.
+        results: What each of them gave.
+        metadata: What all of them wrote.
+        usage: What the binary takes of the machine.
+    """
+
+    stages: Mapping[str, Callable]
+    inputs: dict[str, Any]
+    results: dict[str, Any]
+    metadata: dict[str, Any]
+    usage: Usage
+
+
+class Guard:
+    """Compiles one kernel, with a pipeline and, in doubt, without it.
+
+    Args:
+        limits: What raises doubt.
+        stages: The stages with the pipeline.
+        fallback: The stages without it.
+        first: The stage at which the two begin to differ.
+        info: The compilation.
+        pipelines: Names of what is guarded.
+    """
+
+    def __init__(
+        self,
+        limits: ResourceGuard,
+        stages: Mapping[str, Callable],
+        fallback: Mapping[str, Callable],
+        first: str,
+        info: StageInfo,
+        pipelines: str,
+    ) -> None:
+        self._limits = limits
+        self._stages = dict(stages)
+        self._fallback = dict(fallback)
+        self._first = first
+        names = list(stages)
+        self._later = names[names.index(first) + 1 :]
+        self._info = info
+        self._pipelines = pipelines
+        self._kept: _Trial | None = None
+
+    def install(self, stages: dict[str, Callable]) -> None:
+        """Put the guarded stages into Triton's table."""
+        stages[self._first] = self._run_first
+        for name in self._later:
+            stages[name] = functools.partial(self._run_later, name)
+
+    def _run_first(self, source: Any, metadata: dict) -> Any:
+        before, metadata_before = _content(source), dict(metadata)
+        module = self._stages[self._first](source, metadata)
+        after = _content(module)
+        trial = self._kept = self._finish(self._stages, after, metadata)
+        if not self._limits.doubts(trial.usage, self._info.target):
+            return module
+        with _compared():
+            plain = self._fallback[self._first](_copy(before), metadata_before)
+            if _same(_content(plain), after):
+                return module
+            other = self._finish(self._fallback, _content(plain), metadata_before)
+        reason = self._limits.reason(trial.usage, other.usage, self._info.target)
+        if reason:
+            # Whose passes decided about the kernel is recorded, whatever they decided.
+            if "tritonext" in metadata:
+                metadata_before["tritonext"] = metadata["tritonext"]
+            metadata.clear()
+            metadata.update(metadata_before)
+            module, self._kept = plain, other
+        metadata["tritonext_guard"] = {
+            "kept": "without" if reason else "with",
+            "reason": reason,
+            "with": trial.usage.to_json(),
+            "without": other.usage.to_json(),
+        }
+        if reason:
+            remarks.record("missed", FLAG, f"kept the kernel without {self._pipelines}: {reason}")
+        else:
+            remarks.record("analysis", FLAG, f"the kernel without {self._pipelines} takes no less of the machine")
+        return module
+
+    def _run_later(self, name: str, source: Any, metadata: dict) -> Any:
+        trial = self._kept
+        if trial is None:
+            return self._stages[name](source, metadata)
+        # A tool may put another module between two stages.
+        if _content(source) != trial.inputs[name]:
+            return trial.stages[name](source, metadata)
+        metadata.update(trial.metadata)
+        return _copy(trial.results[name])
+
+    def _finish(self, stages: Mapping[str, Callable], value: Any, metadata: Mapping[str, Any]) -> _Trial:
+        """Run the stages behind the first one on copies of what it gave."""
+        own = dict(metadata)
+        inputs, results = {}, {}
+        with assembling.assembler_log() as log:
+            for name in self._later:
+                inputs[name] = value
+                value = results[name] = _content(stages[name](_copy(value), own))
+        # What was there before belongs to the kernel that is compiled, such as the hash of its key.
+        written = {key: value for key, value in own.items() if key not in metadata or metadata[key] != value}
+        return _Trial(stages, inputs, results, written, self._usage(log, results, own))
+
+    def _usage(self, log: list[str], results: Mapping[str, Any], metadata: Mapping[str, Any]) -> Usage:
+        if "amdgcn" in results:
+            registers, spilled = _amd_usage(results["amdgcn"])
+        else:
+            registers, spilled = _nvidia_usage("\n".join(log))
+        threads = metadata["num_warps"] * metadata.get("warp_size", 32)
+        return Usage(registers, spilled, metadata["shared"], threads)
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module as text: a stage changes the one it is given."""
+
+    text: str
+
+
+def _content(value: Any) -> Any:
+    """Return what a stage gave in a form that no later stage changes."""
+    return value if isinstance(value, str | bytes) else _Module(value.str())
+
+
+def _copy(content: Any) -> Any:
+    """Return what a stage can be given."""
+    return _parse(content.text) if isinstance(content, _Module) else content
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two results of a stage differ in locations of modules at most."""
+    if isinstance(one, _Module) and isinstance(other, _Module):
+        return _parse(one.text).str_nodebug() == _parse(other.text).str_nodebug()
+    return one == other
+
+
+def _parse(text: str) -> triton_ir.module:
+    made = ir.context()
+    module = ir.parse_text(text, made)
+    # As Triton's front end does: stages make their pass managers in it.
+    module.context = made
+    return module
+
+
+@contextlib.contextmanager
+def _compared() -> Iterator[None]:
+    token = _comparing.set(True)
+    try:
+        yield
+    finally:
+        _comparing.reset(token)
+
+
+def _nvidia_usage(log: str) -> tuple[int, int]:
+    registers = [int(count) for count in _REGISTERS.findall(log)]
+    if not registers:
+        raise InternalError("the assembler does not say how many registers a kernel uses", found=log[:500])
+    return max(registers), sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(log))
+
+
+def _amd_usage(assembly: str) -> tuple[int, int]:
+    counts = []
+    for key in (".vgpr_count", ".private_segment_fixed_size"):
+        match = re.search(rf"^\s*{re.escape(key)}:\s+(\d+)", assembly, re.MULTILINE)
+        if match is None:
+            raise InternalError("the assembly has no kernel metadata", expected=key, found=assembly[-500:])
+        counts.append(int(match[1]))
+    return counts[0], counts[1]

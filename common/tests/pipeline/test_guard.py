@@ -1,0 +1,157 @@
+"""The guard over resources: what it compares, what it keeps, and that it compiles twice in doubt alone."""
+
+from __future__ import annotations
+
+import pytest
+
+import tritonext
+from tritonext import PassRef, Pipeline, guard_resources, insert_after, remarks, replace_pass, wrap_stage
+from tritonext.errors import PipelineError
+from tritonext.occupancy import Usage, resident_programs
+from tritonext.pipeline import ResourceGuard
+from tritonext.testing import kernels
+
+
+def staged(count: int, *more) -> Pipeline:
+    """A pipeline that gives loops ``count`` stages, and so as many buffers in shared memory."""
+    latencies = "ttgpuir.assign_latencies"
+    step = replace_pass("ttgir", latencies, PassRef(latencies, args=(count,)))
+    return Pipeline((step, *more), name="stages")
+
+
+def compiled(*pipelines: Pipeline, target: str = "cuda:90"):
+    """Return a product compiled with two stages, changed by the pipelines, and the remarks of the guard."""
+    with tritonext.use(*pipelines), remarks.collect() as found:
+        kernel = kernels.compile("gemm_fp16", target, num_stages=2)
+    return kernel, [remark for remark in found if remark.pass_name == "resource-guard"]
+
+
+def test_a_kernel_that_leaves_less_room_is_kept_as_it_is_without_the_pipeline():
+    stock = kernels.compile("gemm_fp16", "cuda:90", num_stages=2)
+    more, _ = compiled(staged(5))
+    assert more.metadata.shared > 2 * stock.metadata.shared
+    kept, found = compiled(staged(5, guard_resources(shared_bytes=131072)))
+    assert kept.asm["cubin"] == stock.asm["cubin"]
+    assert kept.asm["ttgir"] == stock.asm["ttgir"]
+    assert kept.asm["ptx"] == stock.asm["ptx"]
+    assert kept.metadata.shared == stock.metadata.shared
+    assert kept.metadata.hash != stock.metadata.hash
+    compared = kept.metadata.tritonext_guard
+    assert compared["kept"] == "without"
+    assert compared["with"]["shared_bytes"] == more.metadata.shared
+    assert compared["without"]["shared_bytes"] == stock.metadata.shared
+    [remark] = found
+    assert remark.kind == "missed"
+    assert remark.message == f"kept the kernel without stages: {compared['reason']}"
+    assert compared["reason"] == "a multiprocessor holds 2 of its programs instead of 1"
+
+
+def test_a_kernel_that_leaves_more_room_is_kept_with_the_pipeline():
+    less, _ = compiled(staged(1))
+    kept, found = compiled(staged(1, guard_resources(registers=200)))
+    assert kept.asm["cubin"] == less.asm["cubin"]
+    compared = kept.metadata.tritonext_guard
+    assert (compared["kept"], compared["reason"]) == ("with", "")
+    assert [remark.message for remark in found] == ["the kernel without stages takes no less of the machine"]
+
+
+def test_other_pipelines_stay():
+    lines = []
+
+    def count(inner, source, metadata, info):
+        lines.append(info.stage)
+        return inner(source, metadata)
+
+    watched = Pipeline((wrap_stage("ptx", count, key="count"),), name="watch")
+    kept, _ = compiled(watched, staged(5, guard_resources(shared_bytes=131072)))
+    assert kept.metadata.tritonext_guard["kept"] == "without"
+    # Once with the pipeline, and once for what is kept.
+    assert lines == ["ptx", "ptx"]
+
+
+def test_without_doubt_a_kernel_is_compiled_once():
+    runs = []
+
+    def count(inner, source, metadata, info):
+        runs.append(info.stage)
+        return inner(source, metadata)
+
+    counting = [wrap_stage(stage, count, key="count") for stage in ("ttgir", "llir", "ptx", "cubin")]
+    step = insert_after("ttgir", "ttgpuir.coalesce", "common.cse")
+    with tritonext.use(Pipeline((step, *counting, guard_resources()), name="again")):
+        kernel = kernels.compile("softmax", "cuda:90")
+    assert runs == ["ttgir", "llir", "ptx", "cubin"]
+    assert not hasattr(kernel.metadata, "tritonext_guard")
+    with tritonext.use(Pipeline((step, *counting), name="again")):
+        unguarded = kernels.compile("softmax", "cuda:90")
+    assert kernel.asm["cubin"] == unguarded.asm["cubin"]
+
+
+def test_a_kernel_that_the_pipeline_leaves_alone_is_not_compared_to_its_end():
+    step = insert_after("ttgir", "common.canonicalizer#-1", "common.canonicalizer")
+    kernel, found = compiled(Pipeline((step, guard_resources(registers=1000)), name="idle"))
+    assert found == []
+    assert not hasattr(kernel.metadata, "tritonext_guard")
+
+
+def test_amd_binaries_are_compared_too():
+    kept, _ = compiled(staged_amd(), target="hip:gfx942")
+    compared = kept.metadata.tritonext_guard
+    assert compared["with"]["registers"] > 32
+    assert compared["without"]["threads"] == compared["with"]["threads"] == 512
+
+
+def staged_amd() -> Pipeline:
+    """A pipeline that leaves the loops of AMD kernels as they are, and is always compared."""
+    step = tritonext.disable_pass("ttgir", "amd.ttgpuir.pipeline", targets=("hip",))
+    return Pipeline((step, guard_resources(registers=400)), name="flat")
+
+
+def test_limits_are_part_of_the_key():
+    keys = {staged(5, *guard).key() for guard in ((), (guard_resources(),), (guard_resources(registers=8),))}
+    assert len(keys) == 3
+
+
+def test_a_negative_limit_is_refused():
+    with pytest.raises(PipelineError, match="a limit is negative"):
+        guard_resources(shared_bytes=-1)
+
+
+def test_a_pipeline_without_modules_cannot_be_guarded():
+    step = wrap_stage("ptx", lambda inner, source, metadata, info: inner(source, metadata), key="ptx")
+    with pytest.raises(PipelineError, match="changes no stage that can be compiled from again"):
+        compiled(Pipeline((step, guard_resources()), name="text"))
+
+
+@pytest.mark.parametrize(
+    ("usage", "target", "programs"),
+    [
+        # Of the occupancy calculator that Nsight Compute has.
+        (Usage(255, 0, 0, 128), "cuda:90", 2),
+        (Usage(168, 0, 0, 384), "cuda:90", 1),
+        (Usage(32, 0, 0, 1024), "cuda:90", 2),
+        (Usage(32, 0, 0, 32), "cuda:90", 32),
+        (Usage(64, 0, 100 * 1024, 128), "cuda:90", 2),
+        (Usage(64, 0, 100 * 1024, 128), "cuda:80", 1),
+        (Usage(64, 0, 0, 512), "cuda:89", 2),
+        (Usage(16, 0, 228 * 1024, 128), "cuda:90", 0),
+        (Usage(128, 0, 0, 256), "hip:gfx942", 4),
+        (Usage(64, 0, 40 * 1024, 256), "hip:gfx942", 1),
+        (Usage(64, 0, 40 * 1024, 256), "hip:gfx950", 4),
+        (Usage(64, 0, 0, 256), "hip:gfx1100", None),
+    ],
+)
+def test_programs_of_a_multiprocessor(usage, target, programs):
+    assert resident_programs(usage, target) == programs
+
+
+def test_what_raises_doubt():
+    guard = ResourceGuard(registers=32, shared_bytes=16384)
+    assert guard.doubts(Usage(40, 8, 0, 128), "cuda:90")
+    # 16 warps of each scheduler take 32 registers of a thread; those of 40 do not fit that often.
+    assert guard.doubts(Usage(40, 0, 0, 1024), "cuda:90")
+    assert not guard.doubts(Usage(24, 0, 0, 1024), "cuda:90")
+    assert guard.doubts(Usage(32, 0, 120 * 1024, 128), "cuda:90")
+    assert not guard.doubts(Usage(32, 0, 200 * 1024, 256), "cuda:90")
+    assert guard.reason(Usage(32, 8, 0, 128), Usage(32, 4, 0, 128), "cuda:90") == "it spills 4 bytes instead of 8"
+    assert guard.reason(Usage(32, 4, 0, 128), Usage(32, 8, 0, 128), "cuda:90") == ""
