@@ -162,9 +162,10 @@ def _compare(arguments: list[str]) -> int:
     parser.add_argument("after", type=pathlib.Path, help="the one that is judged")
     band = {"type": float, "default": compare.BAND * 100, "metavar": "PERCENT"}
     parser.add_argument("--band", help="difference that never counts (default: %(default)s)", **band)
+    parser.add_argument("--code", action="store_true", help="also print what changed in the TTGIR and machine code")
     options = parser.parse_args(arguments)
     found = compare.compare(
         compare.load_summary(options.before), compare.load_summary(options.after), options.band / 100
     )
-    compare.show(found, Console())
+    compare.show(found, Console(), options.code)
     return SLOWER if any(entry.verdict == "slower" for entry in found) else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 import math
 import pathlib
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
 from tritonext.errors import UserError
 
@@ -34,7 +37,8 @@ class Difference:
         verdict: ``slower``, ``faster``, ``same``, ``new`` or ``gone``.
         parts: ns per launch that a category takes more than before, largest first.
         resources: Resources that changed: before, after.
-        changed: Whether the compiled kernel is another one.
+        opcodes: Machine instructions of which there are more or fewer: before, after; the largest difference first.
+        ir: How the TTGIR differs, as a unified diff; None when it is not known of both.
     """
 
     name: str
@@ -44,7 +48,8 @@ class Difference:
     verdict: str
     parts: dict[str, float] = dataclasses.field(default_factory=dict)
     resources: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
-    changed: bool = False
+    opcodes: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    ir: str | None = None
 
     @property
     def ratio(self) -> float:
@@ -138,11 +143,26 @@ def _difference(name: str, old: dict[str, Any], new: dict[str, Any], band: float
         if key in new["resources"] and old["resources"][key] != new["resources"][key]
     }
     parts = dict(sorted(parts.items(), key=lambda item: -abs(item[1])))
-    return Difference(name, before, after, noise, verdict, parts, resources, old["key"] != new["key"])
+    counts = [kernel.get("opcodes", {}) for kernel in (old, new)]
+    opcodes = {
+        opcode: (counts[0].get(opcode, 0), counts[1].get(opcode, 0))
+        for opcode in (dict.fromkeys([*counts[0], *counts[1]]) if all(counts) else ())
+        if counts[0].get(opcode, 0) != counts[1].get(opcode, 0)
+    }
+    opcodes = dict(sorted(opcodes.items(), key=lambda item: -abs(item[1][1] - item[1][0])))
+    texts = [kernel.get("ir", "").splitlines() for kernel in (old, new)]
+    ir = "\n".join(difflib.unified_diff(*texts, "before", "after", lineterm="")) if all(texts) else None
+    return Difference(name, before, after, noise, verdict, parts, resources, opcodes, ir)
 
 
-def show(differences: tuple[Difference, ...], console: Console) -> None:
-    """Print a comparison."""
+def show(differences: tuple[Difference, ...], console: Console, code: bool = False) -> None:
+    """Print a comparison.
+
+    Args:
+        differences: What :func:`compare` found.
+        console: Where to.
+        code: Whether all instructions whose number changed and the changes of the TTGIR are printed too.
+    """
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("kernel", "before", "after", "change", "noise", "verdict", "where"):
         table.add_column(name, justify="right" if name in {"before", "after", "change", "noise"} else "left")
@@ -150,6 +170,7 @@ def show(differences: tuple[Difference, ...], console: Console) -> None:
     for entry in differences:
         where = [f"{name} {value / 1000:+.2f} µs" for name, value in list(entry.parts.items())[:3] if abs(value) >= 10]
         where += [f"{name} {old:,} → {new:,}" for name, (old, new) in entry.resources.items()]
+        where += [f"{name} {old:,} → {new:,}" for name, (old, new) in list(entry.opcodes.items())[:3]]
         change = "" if math.isnan(entry.ratio) else f"{(entry.ratio - 1) * 100:+.1f} %"
         table.add_row(
             entry.name,
@@ -161,3 +182,10 @@ def show(differences: tuple[Difference, ...], console: Console) -> None:
             "; ".join(where),
         )
     console.print(table)
+    for entry in differences if code else ():
+        console.print(Text(f"\n{entry.name}", style="bold"))
+        console.print(Text(", ".join(f"{name} {old:,} → {new:,}" for name, (old, new) in entry.opcodes.items())))
+        if entry.ir is None:
+            console.print("  the TTGIR is not known of both")
+        else:
+            console.print(Syntax(entry.ir, "diff") if entry.ir else "  the TTGIR is the same")

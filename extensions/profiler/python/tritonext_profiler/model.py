@@ -176,6 +176,8 @@ class Kernel:
         source: Lines of the source by ``file:line``, for reports.
         loops: Its loops.
         moved: Regions whose operation the assembler moved out of them; None when that is not known.
+        ir: TTGIR of the kernel without records, without places in the source.
+        opcodes: Machine instructions of the kernel without records, by name.
     """
 
     name: str
@@ -190,6 +192,8 @@ class Kernel:
     source: Mapping[str, str] = dataclasses.field(default_factory=dict)
     loops: tuple[Loop, ...] = ()
     moved: tuple[int, ...] | None = None
+    ir: str = ""
+    opcodes: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def column(self, name: str) -> np.ndarray:
         """Return a field of all regions, by id."""

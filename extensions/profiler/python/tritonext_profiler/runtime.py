@@ -8,10 +8,13 @@ goes on, with plain kernels.
 
 from __future__ import annotations
 
+import collections
+import concurrent.futures
 import contextlib
 import dataclasses
 import difflib
 import functools
+import os
 import pathlib
 import re
 import threading
@@ -27,6 +30,7 @@ from triton.runtime import driver
 import tritonext
 from tritonext import launch as launches
 from tritonext.errors import TritonextError, UserError
+from tritonext.inspect_code import disassemble
 
 from . import clock, integrity, saving
 from .analysis import Analysis, analyze
@@ -49,6 +53,9 @@ MEMORY = 512 << 20
 # Host events that are kept, and what of the memory for records one stands for.
 _EVENTS = 100_000
 _EVENT_BYTES = 512
+
+# Of MLIR's text: behind an op or an argument, and the list of them.
+_LOCATION = re.compile(r" loc\((?:[^()]|\([^()]*\))*\)|^#loc.*\n", re.MULTILINE)
 
 _lock = threading.RLock()
 _active: profile | None = None
@@ -123,6 +130,7 @@ class profile:
         self._rings: dict[int, Rings | None] = {}
         # By id of the compiled kernel, which is held so that the id stays its own.
         self._compiled: dict[int, tuple[Any, int, bool]] = {}
+        self._plain: dict[int, Any] = {}
         self._tables: list[Mapping[str, Any]] = []
         self._kernels: dict[int, Kernel] = {}
         # Names of launched kernels, and whether they are recorded.
@@ -228,7 +236,9 @@ class profile:
             self._thread = None
         for rings in groups:
             rings.drain(final=True)
-        kernels = [self._checked(number) for number in range(len(self._tables))]
+        # Each waits for the disassembler.
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            kernels = list(pool.map(self._checked, range(len(self._tables))))
         made = decode([chunk for rings in groups for chunk in rings.chunks], kernels, self._tables)
         for rings in groups:
             times = rings.times()
@@ -363,7 +373,8 @@ class profile:
         if capturing or (known is not None and known[1] in self._kernels):
             return
         try:
-            self._kernels[self._number(compiled)] = self._described(compiled, launch, rings)
+            number = self._number(compiled)
+            self._kernels[number] = self._described(number, compiled, launch, rings)
         except Exception as error:
             self._leave_out(launch.kernel.__name__, error)
 
@@ -381,7 +392,7 @@ class profile:
                 known = self._compiled[id(compiled)] = compiled, same[0], overlaps
         return known[1]
 
-    def _described(self, compiled: Any, launch: Any, rings: Rings) -> Kernel:
+    def _described(self, number: int, compiled: Any, launch: Any, rings: Rings) -> Kernel:
         """Return what is known about a kernel, and how it differs from the one without records."""
         resources = _resources(compiled, rings)
         plain = launch.compile()
@@ -389,16 +400,21 @@ class profile:
             # Registers are known of a loaded kernel only.
             plain[(1, 1, 1)]
             resources |= {f"plain_{key}": value for key, value in _resources(plain, rings).items()}
+            self._plain[number] = plain
         stages = getattr(compiled.metadata, "num_stages", 0)
         return kernel_of(table_of(compiled), num_stages=stages, resources=resources)
 
     def _checked(self, number: int) -> Kernel:
-        """Return what is known about a kernel, and whether its records stand where they should."""
+        """Return what is known about a kernel, what it is made of, and whether its records stand where they should."""
         kernel = self._kernels.get(number) or kernel_of(self._tables[number])
         compiled = next(compiled for compiled, index, _ in self._compiled.values() if index == number)
-        if kernel.mode == "header":
-            return kernel
         try:
+            plain = self._plain.get(number)
+            if plain is not None:
+                ir = _LOCATION.sub("", plain.asm["ttgir"])
+                kernel = dataclasses.replace(kernel, ir=ir, opcodes=_opcodes(plain))
+            if kernel.mode == "header":
+                return kernel
             found = {entry.region for entry in integrity.check(compiled)}
             return dataclasses.replace(kernel, moved=tuple(sorted(found)))
         except Exception as error:
@@ -490,6 +506,12 @@ def _resources(compiled: Any, rings: Rings) -> dict[str, int]:
         "shared": compiled.metadata.shared,
         "ctas_per_sm": rings.memory.ctas_per_sm(compiled.function, threads, compiled.metadata.shared),
     }
+
+
+def _opcodes(compiled: Any) -> dict[str, int]:
+    """Return the machine instructions of a kernel by name, the most frequent first."""
+    counts = collections.Counter(instruction.name.split(".")[0] for instruction in disassemble(compiled))
+    return dict(counts.most_common())
 
 
 def _sentence(error: Exception) -> str:

@@ -120,6 +120,8 @@ def _analysis_to_json(analysis: Analysis) -> dict[str, Any]:
         "num_warps": kernel.num_warps,
         "num_stages": kernel.num_stages,
         "resources": dict(kernel.resources),
+        "opcodes": dict(kernel.opcodes),
+        "ir": kernel.ir,
         "device": analysis.device.index,
         "launches": len(analysis.rows),
         "durations_ns": analysis.durations[::step],

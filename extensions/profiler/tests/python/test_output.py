@@ -259,5 +259,12 @@ def test_comparison_judges_by_the_noise(tmp_path, wait, verdict):
     text = io.StringIO()
     compare.show((difference,), Console(file=text, width=160))
     assert verdict in text.getvalue()
+    assert not re.search("HGMMA|TTGIR", text.getvalue())
+    for entry, stages in zip(summaries, (3, 4)):
+        entry["kernels"][0] |= {"opcodes": {"HGMMA": stages, "BAR": 2}, "ir": f"module {{\n  depth = {stages}\n}}\n"}
+    differences = compare.compare(*summaries)
+    assert differences[0].opcodes == {"HGMMA": (3, 4)}
+    compare.show(differences, Console(file=text, width=160), code=True)
+    assert re.search(r"HGMMA 3 → 4[\s\S]*-  depth = 3\s+\+  depth = 4", text.getvalue())
     summaries[1]["kernels"][0]["name"] = "other"
     assert {entry.verdict for entry in compare.compare(*summaries)} == {"gone", "new"}
