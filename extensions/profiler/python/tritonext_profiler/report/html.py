@@ -73,6 +73,7 @@ def _kernel(profile: Profile, analysis: Analysis, plain: dict[str, Any], kernels
             for name in ("frequency_ghz", "categories", "scopes", "phases", "roles", "waves", "closure")
         },
         "device": f"GPU {analysis.device.index} {analysis.device.name}".strip(),
+        "timed": len(analysis.timed),
         "median": analysis.duration,
         "durations": [round(value) for value in analysis.durations[::step].tolist()],
         "lines": plain["lines"][:40],
