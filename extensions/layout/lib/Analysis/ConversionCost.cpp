@@ -72,20 +72,24 @@ auto probe(RankedTensorType source, RankedTensorType target, bool forceShuffle, 
 }
 
 /// Returns how many permutations of bytes it takes to have the elements of a thread in registers of
-/// 32 bits, where they leave other elements than they meet. LLVM keeps single bytes, so that these
-/// are taken out, masked and put together for each exchange: eleven instructions for a register.
-/// Pairs take fewer, and none where they stay together. Fitted to the record of an H200.
+/// 32 bits, where they leave other elements than they meet: per register, as counted in the machine
+/// code of single conversions. None where neighbours stay together.
 unsigned countPermutes(const LinearLayout &source, const LinearLayout &destination, unsigned bits,
                        bool shuffles) {
+  if (bits >= bankBits)
+    return 0;
   StringAttr kRegister = getName(source, "register");
   unsigned elements = std::max(source.getInDimSize(kRegister), destination.getInDimSize(kRegister));
   unsigned words = std::max(1u, elements * bits / bankBits);
-  if (bits == 8)
-    return 11 * words;
   const auto &from = source.getBases().lookup(kRegister),
              &to = destination.getBases().lookup(kRegister);
-  bool pairsStay = !from.empty() && !to.empty() && from.front() == to.front();
-  return bits != 16 || pairsStay ? 0 : (shuffles ? 3 : 2) * words;
+  unsigned packed = llvm::Log2_32(bankBits / bits), kept = 0;
+  while (kept < packed && kept < from.size() && kept < to.size() && from[kept] == to[kept])
+    ++kept;
+  if (kept == packed)
+    return 0;
+  bool bytesPart = bits == 8 && kept == 0;
+  return words * (bytesPart ? (shuffles ? 4 : 7) : (shuffles ? 3 : 2));
 }
 
 /// Whether `exchange` selects bytes, rather than whole registers, before or after the shuffle, in a

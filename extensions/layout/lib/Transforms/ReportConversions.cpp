@@ -78,8 +78,8 @@ StringRef nameProducer(Value value) {
                                                                          : "the caller";
 }
 
-/// Returns the names of the ops that want the layout of `value`.
-void nameConsumers(Value value, llvm::SetVector<StringRef> &names) {
+/// Collects the ops that want the layout of `value`.
+void collectConsumers(Value value, SetVector<Operation *> &consumers) {
   SmallVector<Value> queue{value};
   llvm::SmallPtrSet<Operation *, 16> visited;
   while (!queue.empty())
@@ -89,7 +89,7 @@ void nameConsumers(Value value, llvm::SetVector<StringRef> &names) {
       if (passesLayout(user) && user->getNumResults())
         llvm::append_range(queue, user->getResults());
       else
-        names.insert(user->getName().getStringRef());
+        consumers.insert(user);
     }
 }
 
@@ -127,8 +127,15 @@ void ReportConversionsPass::report(ttg::ConvertLayoutOp convert,
   unsigned depth = 0;
   for (Operation *op = convert->getParentOp(); op; op = op->getParentOp())
     depth += isa<LoopLikeOpInterface>(op);
-  llvm::SetVector<StringRef> consumers;
-  nameConsumers(convert.getResult(), consumers);
+  SetVector<Operation *> consumers;
+  collectConsumers(convert.getResult(), consumers);
+  llvm::SetVector<StringRef> names;
+  llvm::json::Array lines;
+  for (Operation *op : consumers) {
+    names.insert(op->getName().getStringRef());
+    if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+      lines.push_back(place.getLine());
+  }
   std::string shape;
   llvm::raw_string_ostream os(shape);
   for (int64_t size : from.getShape())
@@ -141,7 +148,8 @@ void ReportConversionsPass::report(ttg::ConvertLayoutOp convert,
                            {"to", abbreviate(to.getEncoding())},
                            {"depth", depth},
                            {"producer", nameProducer(convert.getSrc())},
-                           {"consumers", llvm::json::Array(consumers)},
+                           {"consumers", llvm::json::Array(names)},
+                           {"consumer_lines", std::move(lines)},
                            {"scratch_bytes", cost.scratchBytes},
                            {"rounds", cost.rounds},
                            {"block_barriers", cost.blockBarriers},

@@ -33,6 +33,7 @@ class PricedConversion:
         depth: Loops around it.
         producer: Op that gives the operand its layout.
         consumers: Ops that want the result's layout.
+        consumer_lines: Lines at which they are.
         counts: Barriers, rounds, bytes of shared memory and instructions of a warp, by name.
         cycles: Estimate for a CTA that is alone on its multiprocessor.
         busy_cycles: Those of them in which other CTAs can issue nothing in its place.
@@ -48,6 +49,7 @@ class PricedConversion:
     depth: int
     producer: str
     consumers: tuple[str, ...]
+    consumer_lines: tuple[int, ...]
     counts: Mapping[str, Any]
     cycles: int
     busy_cycles: int
@@ -61,12 +63,8 @@ class PricedConversion:
         return self.counts["block_barriers"] + self.counts["cluster_barriers"]
 
     def cheaper(self, other: PricedConversion) -> bool:
-        """Whether this lowering beats ``other``: faster alone or beside other CTAs, and slower in neither case."""
-        return (
-            self.cycles <= other.cycles
-            and self.busy_cycles <= other.busy_cycles
-            and (self.cycles, self.busy_cycles) != (other.cycles, other.busy_cycles)
-        )
+        """Whether this lowering beats ``other``, alone and beside other CTAs, by more than prices are wrong by."""
+        return 1.1 * self.cycles < other.cycles and 1.1 * self.busy_cycles < other.busy_cycles
 
     @classmethod
     def from_remark(cls, remark: Remark) -> PricedConversion:
@@ -77,6 +75,7 @@ class PricedConversion:
             source=data.pop("from"),
             target=data.pop("to"),
             consumers=tuple(data.pop("consumers")),
+            consumer_lines=tuple(data.pop("consumer_lines")),
             counts=data,
             file=remark.file,
             line=remark.line,
@@ -140,11 +139,12 @@ def _row(entry: PricedConversion, shuffled: PricedConversion, found: Iterable[Re
 
 
 def _why(entry: PricedConversion, shuffled: PricedConversion, found: Iterable[Remark]) -> str:
-    """Return what the passes said of the line, or what the lowering says of the conversion."""
+    """Return what the passes said of its line or of those that want its result, or what the lowering says of it."""
+    lines = (entry.line, *entry.consumer_lines)
     said = dict.fromkeys(
         remark.message
         for remark in found
-        if remark.kind == "missed" and entry.file and (remark.file, remark.line) == (entry.file, entry.line)
+        if remark.kind == "missed" and entry.file and remark.file == entry.file and remark.line in lines
     )
     if said:
         return "; ".join(said)

@@ -22,7 +22,7 @@ tt.func public @paths(%x: tensor<64x64xf32, #blocked>, %n: i32) {
   %2 = ttg.convert_layout %x : tensor<64x64xf32, #blocked> -> tensor<64x64xf32, #turned>
   scf.for %i = %zero to %n step %one : i32 {
     %sum = arith.addf %x, %x : tensor<64x64xf32, #blocked>
-    // CHECK-DAG: "block_barriers":1,{{.*}}"consumers":["tt.reduce"],"cycles":{{[0-9]+}},"depth":1,{{.*}}"path":"shared memory of a CTA","permutes":0,"producer":"the caller","rounds":1,"scratch_bytes":16384,
+    // CHECK-DAG: "block_barriers":1,{{.*}}"consumer_lines":[27],"consumers":["tt.reduce"],"cycles":{{[0-9]+}},"depth":1,{{.*}}"path":"shared memory of a CTA","permutes":0,"producer":"the caller","rounds":1,"scratch_bytes":16384,
     %3 = ttg.convert_layout %sum : tensor<64x64xf32, #blocked> -> tensor<64x64xf32, #columns>
     %4 = "tt.reduce"(%3) <{axis = 0 : i32}> ({
     ^bb0(%a: f32, %b: f32):
