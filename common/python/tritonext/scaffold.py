@@ -585,7 +585,7 @@ def new(arguments: Sequence[str]) -> int:
         "next:\n"
         f"  cd {shown}\n"
         "  pip wheel --no-deps --no-build-isolation -w dist .\n"
-        f"  pip install --no-deps dist/tritonext_{options.id}-*.whl\n"
+        f"  pip install --no-deps --force-reinstall dist/tritonext_{options.id}-*.whl\n"
         "  pytest --tritonext-conformance"
     )
     return 0

@@ -38,11 +38,13 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check the style of Python and C++."""
+    """Check the style of Python and C++; `-- --fix` mends what tools can mend."""
+    fix = "--fix" in session.posargs
     session.install("ruff", "clang-format")
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", *(["--fix"] if fix else []), ".")
+    session.run("ruff", "format", *([] if fix else ["--check"]), ".")
     files = [path for root in ("include", "lib") for path in pathlib.Path(root).rglob("*")]
     sources = [str(path) for path in files if path.suffix in (".h", ".cpp")]
     if sources:
-        session.run("clang-format", "--style={BasedOnStyle: LLVM, ColumnLimit: 100}", "--dry-run", "--Werror", *sources)
+        style = "--style={BasedOnStyle: LLVM, ColumnLimit: 100}"
+        session.run("clang-format", style, *(["-i"] if fix else ["--dry-run", "--Werror"]), *sources)

@@ -9,6 +9,7 @@ import pytest
 from tritonext.testing.conformance.subjects import source  # noqa: F401
 
 PASS_DEF = re.compile(r'^def\s+(\w+)\s*:\s*(?:Pass|InterfacePass)\s*<\s*"([^"]+)"', re.MULTILINE)
+REFUSAL = re.compile(r"signalPassFailure|emit(Op)?Error")
 STATEMENT = re.compile(
     r"\b(?:emitError|emitOpError|emitWarning|emitRemark|attachNote|notifyFailure|reportMissed)\b[^;]*;", re.DOTALL
 )
@@ -39,7 +40,12 @@ def test_pass_has_its_lit_tests(extension, entry, source, suffix):  # noqa: F811
     assert entry.flag in text
     assert "RUN: " in text
     if suffix:
-        assert "expected-" in text or "not %opt" in text, "a test of refusals must expect one"
+        expected = ("expected-", "not %opt")
+        if not REFUSAL.search("".join(file.read_text() for file in source.files(f"lib/**/{entry.stem}.cpp"))):
+            expected = (*expected, "missed:")
+        assert any(word in text for word in expected), (
+            f"{path.name}: expected a refusal: an `expected-error` or `not %opt`, or of a pass that has none a `missed:`"
+        )
 
 
 def test_every_message_is_matched_by_a_test(extension, source):  # noqa: F811
