@@ -67,13 +67,21 @@ def test_snippets_of_the_tutorials_run(fresh, made, page, tmp_path):
 
 
 def test_conformance_sees_what_breaks_a_rule(fresh, made, tmp_path):
-    """A pass without a refusal test and a message that no test has: the suite names both, and nothing else fails."""
+    """Passes without a refusal test, and messages that no test has: the suite names them, and nothing else fails."""
     broken = shutil.copytree(made, tmp_path / "broken")
     (broken / "tests" / "lit" / "raise_relu_invalid.mlir").unlink()
+    for stem, snake in (("StreamStores", "stream_stores"), ("CountLoads", "count_loads")):
+        test = broken / "tests" / "lit" / f"{snake}_invalid.mlir"
+        test.write_text(re.sub(r"(?m)^// RUN: not .*$", "// Nothing is refused.", test.read_text()))
+        if stem == "CountLoads":
+            # One that refuses nothing needs no such test.
+            source = broken / "lib" / "Transforms" / f"{stem}.cpp"
+            source.write_text(source.read_text().replace("emitError", "say").replace("signalPassFailure", "leave"))
     done = run_tests(fresh, broken, "--tritonext-conformance", "-k", "test_sources")
     assert done.returncode == 1, done.stdout
     failed = [line.split("::")[-1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
     assert failed == [
+        "test_pass_has_its_lit_tests[demo-stream-stores-invalid]",
         "test_pass_has_its_lit_tests[demo-raise-relu-invalid]",
         "test_every_message_is_matched_by_a_test[demo]",
     ]

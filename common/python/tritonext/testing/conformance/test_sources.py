@@ -44,7 +44,7 @@ def test_pass_has_its_lit_tests(extension, entry, source, suffix):  # noqa: F811
         if not REFUSAL.search("".join(file.read_text() for file in source.files(f"lib/**/{entry.stem}.cpp"))):
             expected = (*expected, "missed:")
         assert any(word in text for word in expected), (
-            f"{path.name}: expected a refusal: an `expected-error` or `not %opt`, or of a pass that has none a `missed:`"
+            f"{path.name}: expected a refusal, `expected-error` or `not %opt`, or of a pass that has none `missed:`"
         )
 
 
