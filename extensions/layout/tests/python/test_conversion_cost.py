@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
 import re
 from collections import Counter
 
@@ -11,6 +13,8 @@ from tritonext.inspect_code import stats
 from tritonext.testing import kernels
 from tritonext_layout import conversions
 from tritonext_layout.testing import AMD_CONVERSIONS, CONVERSIONS, Conversion
+
+RECORD = pathlib.Path(__file__).parents[4] / "benchmarks" / "results" / "nvidia-h200" / "layout-conversions.json"
 
 # Accesses of PTX to shared memory, by what the prices call them.
 _INSTRUCTIONS = {
@@ -104,6 +108,21 @@ def test_machine_code_has_the_shared_accesses_that_the_price_counts(tmp_path):
     code = stats(conversion.compile(tmp_path, "cuda:90"))
     assert code.shared_accesses == price.counts["stores"]["instructions"] + price.counts["loads"]["instructions"]
     assert code.barriers == price.barriers
+
+
+def test_prices_choose_the_lowering_that_the_record_of_a_gpu_shows_to_be_faster():
+    times = {entry["case"]: entry["baselines"] for entry in json.loads(RECORD.read_text())}
+    choices = 0
+    for conversion in CONVERSIONS:
+        alone, busy = (times[f"{conversion}-{load}"] for load in ("alone", "busy"))
+        if "shuffles" not in alone:
+            continue
+        [shared], [shuffled] = (conversions(conversion.module("cuda:90"), shuffles=way) for way in (False, True))
+        chosen = "shuffles" if shuffled.cheaper(shared) else "stock"
+        for measured in (alone, busy):
+            assert measured[chosen] <= 1.02 * min(measured.values()), conversion
+        choices += 1
+    assert choices >= 20
 
 
 def test_conversions_of_a_cluster_wait_for_the_cluster():
