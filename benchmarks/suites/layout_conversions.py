@@ -97,9 +97,9 @@ class Case:
             "rounds": rounds,
         }
         code = {}
-        for name in self.lowerings:
+        for key, name in names.items():
             kernel = self.kernels[name, True]
-            code[name] = {"shared_bytes": kernel.metadata.shared, "registers": kernel.n_regs, "spills": kernel.n_spills}
+            code[key] = {"shared_bytes": kernel.metadata.shared, "registers": kernel.n_regs, "spills": kernel.n_spills}
         return harness.record(SUITE, f"{self.conversion}-{load}", params, metric, samples, environment, error, code)
 
 
