@@ -134,7 +134,8 @@ def _code_table(entries: list[Entry]) -> str:
     names = list(entries[0]["code"]["ours"])
     rows = []
     for entry in entries:
-        ours, stock = entry["code"]["ours"], entry["code"]["stock_same"]
+        # Where there is nothing to tune, stock has one configuration.
+        ours, stock = entry["code"]["ours"], entry["code"].get("stock_same") or entry["code"]["stock"]
         cells = []
         for name in names:
             before, after = (_widths(value) for value in (stock[name], ours[name]))
