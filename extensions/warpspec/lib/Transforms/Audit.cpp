@@ -12,6 +12,7 @@
 #include "llvm/ADT/MapVector.h"
 
 #include <map>
+#include <set>
 #include <vector>
 
 using namespace mlir;
@@ -102,9 +103,12 @@ public:
   /// a prime.
   unsigned seeds() const { return lengths.size() * lengths.size(); }
 
-  /// `isOuter` limits the length of a loop, for all tasks, if the first of them says so.
-  int64_t length(const Datum &lower, const Datum &upper, const Datum &step, bool isOuter) {
-    isOuter = limited.try_emplace({lower.name, upper.name, step.name}, isOuter).first->second;
+  /// `height` is that of the nest in a loop, which limits its length. What the first task says
+  /// counts for all.
+  int64_t length(const Datum &lower, const Datum &upper, const Datum &step, unsigned height) {
+    auto [limit, isNew] = limits.try_emplace({lower.name, upper.name, step.name}, lengths.back());
+    if (isNew && height != 0)
+      limit->second = height == 1 ? lengths[lengths.size() - 2] : mostOuterIterations;
     int64_t length;
     if (lower.number && upper.number && step.number && *step.number > 0) {
       int64_t span = std::max<int64_t>(*upper.number - *lower.number, 0);
@@ -114,8 +118,9 @@ public:
           loops.try_emplace({lower.name, upper.name, step.name}, loops.size()).first->second;
       length = lengths[(seed + loop * (seed / lengths.size())) % lengths.size()];
     }
-    if (isOuter)
-      length = std::min(length, mostOuterIterations);
+    length = std::min(length, limit->second);
+    if (isNew)
+      decisions.push_back(length);
     hasRun[{lower.name, upper.name}] = length > 0;
     return length;
   }
@@ -126,7 +131,15 @@ public:
     return known == hasRun.end() ? std::nullopt : std::optional(known->second);
   }
 
-  bool outcome(const Datum &condition) const { return mix(mix(condition.name) ^ seed) & 1; }
+  bool outcome(const Datum &condition) {
+    bool outcome = mix(mix(condition.name) ^ seed) & 1;
+    if (conditions.insert(condition.name).second)
+      decisions.push_back(outcome);
+    return outcome;
+  }
+
+  /// What was chosen, in the order in which it came up.
+  std::vector<int64_t> decisions;
 
   Names names;
 
@@ -143,7 +156,8 @@ private:
   SmallVector<int64_t> lengths;
   /// Loops in the order in which they come up, by the names of bounds and step.
   std::map<std::array<uint64_t, 3>, size_t> loops;
-  std::map<std::array<uint64_t, 3>, bool> limited;
+  std::map<std::array<uint64_t, 3>, int64_t> limits;
+  DenseSet<uint64_t> conditions;
   std::map<std::pair<uint64_t, uint64_t>, bool> hasRun;
 };
 
@@ -370,17 +384,17 @@ private:
   int64_t lengthOf(scf::ForOp loop) {
     Datum lower = get(loop.getLowerBound()), upper = get(loop.getUpperBound()),
           step = get(loop.getStep());
-    bool isOuter = heightOf(loop) > 1;
+    unsigned height = heightOf(loop);
     if (!step.sum || pairs[*step.sum].first.name != pairs[*step.sum].second.name) {
       if (!lower.sum || pairs[*lower.sum].second.name != step.name)
-        return choice.length(lower, upper, step, isOuter);
-      return std::max<int64_t>(choice.length(pairs[*lower.sum].first, upper, step, isOuter) - 1, 0);
+        return choice.length(lower, upper, step, height);
+      return std::max<int64_t>(choice.length(pairs[*lower.sum].first, upper, step, height) - 1, 0);
     }
     Datum half = pairs[*step.sum].first, first = lower;
     bool isLater = lower.sum && pairs[*lower.sum].second.name == half.name;
     if (isLater)
       first = pairs[*lower.sum].first;
-    return (choice.length(first, upper, half, isOuter) + (isLater ? 0 : 1)) / 2;
+    return (choice.length(first, upper, half, height) + (isLater ? 0 : 1)) / 2;
   }
 
   /// Returns how many loops that wait for barriers are nested in a loop.
@@ -537,7 +551,7 @@ private:
     lower.name = nameOf(0);
     if (span.difference)
       std::tie(upper, lower) = pairs[*span.difference];
-    return choice.length(lower, upper, operands[1], /*isOuter=*/false);
+    return choice.length(lower, upper, operands[1], /*height=*/0);
   }
 
   std::optional<int64_t> compute(Operation *op, ArrayRef<Datum> operands) {
@@ -869,8 +883,9 @@ private:
   std::optional<Finding> finding;
 };
 
-/// Runs the tasks of one op once.
-std::optional<Finding> auditOnce(ttg::WarpSpecializeOp op, Choice choice) {
+/// Runs the tasks of one op once, unless they have run with the same choices before.
+std::optional<Finding> auditOnce(ttg::WarpSpecializeOp op, Choice choice,
+                                 std::set<std::vector<int64_t>> &seen) {
   Tracer outside(choice);
   llvm::MapVector<Place, int64_t> counts;
   std::optional<Finding> finding;
@@ -903,6 +918,8 @@ std::optional<Finding> auditOnce(ttg::WarpSpecializeOp op, Choice choice) {
     if (auto found = trace(*region, op.getPartitionOp().getExplicitCaptures()))
       return found;
 
+  if (!seen.insert(choice.decisions).second)
+    return std::nullopt;
   SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, tasks.size()));
   do {
     for (bool stopsBehindArrivals : {false, true})
@@ -925,10 +942,12 @@ std::optional<Finding> audit(tt::FuncOp kernel) {
   });
   constexpr int64_t mostSlots = 16;
   slots = std::min(slots, mostSlots);
-  for (ttg::WarpSpecializeOp op : ops)
+  for (ttg::WarpSpecializeOp op : ops) {
+    std::set<std::vector<int64_t>> seen;
     for (unsigned seed = 0; seed != Choice(0, slots).seeds(); ++seed)
-      if (auto finding = auditOnce(op, Choice(seed, slots)))
+      if (auto finding = auditOnce(op, Choice(seed, slots), seen))
         return finding;
+  }
   return std::nullopt;
 }
 

@@ -45,9 +45,10 @@ bool collect(Operation *op, Operation *products, llvm::SetVector<Operation *> &n
 
 } // namespace
 
-void loadEarly(const Plan &plan, ProductLoop &loop) {
+void loadEarly(ProductLoop &loop) {
   Operation *products = loop.loop;
-  if (!plan.isPersistent())
+  // Chains have no registers to spare.
+  if (loop.delayed)
     return;
   // Loads behind the loop may read what it writes.
   WalkResult writes = loop.loop.walk([](Operation *op) {

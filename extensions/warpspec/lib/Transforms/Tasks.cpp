@@ -8,10 +8,29 @@ using namespace mlir;
 namespace ttg = mlir::triton::gpu;
 
 namespace tritonext::warpspec {
+namespace {
+
+/// Finds descriptors that are made in front of a kernel with one tile and used behind its tasks
+/// alone. To make one takes half a microsecond, in which the producer could load.
+SmallVector<mlir::triton::MakeTensorDescOp> findLateDescriptors(const Plan &plan) {
+  SmallVector<mlir::triton::MakeTensorDescOp> late;
+  if (plan.isPersistent() || plan.schedule != Schedule::Single)
+    return late;
+  for (auto make : plan.first->getBlock()->getOps<mlir::triton::MakeTensorDescOp>())
+    if (make->isBeforeInBlock(plan.first) && !make->use_empty() &&
+        llvm::all_of(make->getUsers(), [&](Operation *user) {
+          Operation *there = plan.first->getBlock()->findAncestorOpInBlock(*user);
+          return there && plan.last->isBeforeInBlock(there);
+        }))
+      late.push_back(make);
+  return late;
+}
+
+} // namespace
 
 ttg::WarpSpecializeOp specialize(Plan &plan) {
   for (ProductLoop &products : plan.loops)
-    loadEarly(plan, products);
+    loadEarly(products);
   Operation *first = plan.first;
   for (Operation *op : plan.hoisted)
     op->moveBefore(first);
@@ -35,6 +54,9 @@ ttg::WarpSpecializeOp specialize(Plan &plan) {
     if (op == plan.last)
       break;
   }
+  SmallVector<mlir::triton::MakeTensorDescOp> late = findLateDescriptors(plan);
+  for (mlir::triton::MakeTensorDescOp make : late)
+    leaving.push_back(make);
   SmallVector<Type> types;
   for (Value value : leaving)
     types.push_back(value.getType());
@@ -51,6 +73,8 @@ ttg::WarpSpecializeOp specialize(Plan &plan) {
     value.replaceUsesWithIf(outside,
                             [&](OpOperand &use) { return !plan.contains(use.getOwner()); });
   Block *body = nested.createBlock(&tasks.getDefaultRegion());
+  for (mlir::triton::MakeTensorDescOp make : late)
+    make->moveBefore(body, body->end());
   for (Operation *op : inside)
     op->moveBefore(body, body->end());
   nested.setInsertionPointToEnd(body);

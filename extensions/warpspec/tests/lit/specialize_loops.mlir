@@ -67,6 +67,60 @@ tt.func public @plain(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensorde
 
 // -----
 
+// A kernel with one tile makes the descriptor that stores it while the first slots are filled, and loads what its
+// epilogue adds before the products.
+// CHECK-LABEL: @one_tile
+// CHECK-NOT: tt.make_tensor_descriptor
+// CHECK: %[[ROW:.+]] = tt.load
+// CHECK: %[[BEHIND:.+]]:2 = ttg.warp_specialize
+// CHECK: default
+// CHECK: %[[DESC:.+]] = tt.make_tensor_descriptor
+// CHECK: scf.for
+// CHECK: ttg.warp_yield %{{.+}}, %[[DESC]]
+// CHECK: partition0
+// CHECK: ttg.convert_layout %[[ROW]]
+// CHECK: tt.descriptor_store %[[BEHIND]]#1
+// REMARK: applied:
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#row = #ttg.slice<{dim = 0, parent = #mma}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @one_tile(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensordesc<64x64xf16, #shared>, %out: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %row: i32, %size: i32, %x: !tt.ptr<f32>) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #mma>
+  %pitch = arith.extsi %size : i32 to i64
+  %one = arith.constant 1 : i64
+  %dc = tt.make_tensor_descriptor %out, [%size, %size], [%pitch, %one] : <f16>, <64x64xf16, #shared>
+  %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<64x64xf32, #mma>) : i32 {
+    %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sa = ttg.local_alloc %a : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %b = tt.descriptor_load %db[%k, %row] : !tt.tensordesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+    %sb = ttg.local_alloc %b : (tensor<64x64xf16, #blocked>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+    %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<64x64xf32, #mma>
+    scf.yield %d : tensor<64x64xf32, #mma>
+  } {tt.warp_specialize}
+  %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32, #line>
+  %all = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>, #line>
+  %at = tt.addptr %all, %range : tensor<64x!tt.ptr<f32>, #line>, tensor<64xi32, #line>
+  %loaded = tt.load %at : tensor<64x!tt.ptr<f32>, #line>
+  %few = ttg.convert_layout %loaded : tensor<64xf32, #line> -> tensor<64xf32, #row>
+  %wide = tt.expand_dims %few {axis = 0 : i32} : tensor<64xf32, #row> -> tensor<1x64xf32, #mma>
+  %whole = tt.broadcast %wide : tensor<1x64xf32, #mma> -> tensor<64x64xf32, #mma>
+  %q = arith.addf %r, %whole : tensor<64x64xf32, #mma>
+  %o = arith.truncf %q : tensor<64x64xf32, #mma> to tensor<64x64xf16, #mma>
+  %p = ttg.convert_layout %o : tensor<64x64xf16, #mma> -> tensor<64x64xf16, #blocked>
+  tt.descriptor_store %dc[%row, %row], %p : !tt.tensordesc<64x64xf16, #shared>, tensor<64x64xf16, #blocked>
+  tt.return
+}
+}
+
+// -----
+
 // Both tasks have the loop over tiles, and carry the place in the ring through it.
 // CHECK-LABEL: @persistent
 // CHECK: default

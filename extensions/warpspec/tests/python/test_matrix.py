@@ -41,6 +41,36 @@ def test_kernel_does_what_is_stated(case):
         assert all(remark.file.endswith(".py") and remark.line > 0 for remark in found)
 
 
+COMPILE = """
+import hashlib, sys
+import tritonext
+from kernels import KERNELS
+for name in sys.argv[1:]:
+    with tritonext.use("warpspec"):
+        kernel = KERNELS[name].specialization().compile("cuda:90")
+    print(name, hashlib.sha256(kernel.asm["cubin"]).hexdigest())
+"""
+
+
+def test_every_process_compiles_to_the_same_bytes(tmp_path):
+    # Of each way to share work: in turns, by rows, with copies by threads, in a chain, and with registers of factors.
+    names = (
+        "persistent_flat",
+        "persistent_outer",
+        "persistent_mixed",
+        "attention_causal_2_loops",
+        "gemm_relu_prologue",
+    )
+    found = []
+    for number in (1, 2):
+        environment = {"PYTHONHASHSEED": str(number), "TRITON_CACHE_DIR": str(tmp_path / str(number))}
+        done = run_python("-c", COMPILE, *names, path=(__file__.rpartition("/python/")[0],), environment=environment)
+        assert done.returncode == 0, done
+        found.append(re.findall(r"^(\w+) (\w{64})$", done.stdout, re.MULTILINE))
+    assert [name for name, _ in found[0]] == list(names)
+    assert found[0] == found[1]
+
+
 def test_references_agree_with_the_interpreter():
     """A reference that is wrong in the same way as a kernel would hide what a pass does."""
     done = run_python(

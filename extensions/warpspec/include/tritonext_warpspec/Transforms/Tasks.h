@@ -74,7 +74,7 @@ RingStates rewriteChain(ProductLoop &products, llvm::ArrayRef<Ring> rings, const
 bool canLoadAhead(mlir::scf::ForOp loop, mlir::triton::LoadOp load);
 
 /// Moves loads of a few bytes from behind a loop of the plan in front of it.
-void loadEarly(const Plan &plan, ProductLoop &products);
+void loadEarly(ProductLoop &products);
 
 /// Lets a loop of the plan, which it replaces, start the loads that are to be ahead.
 void loadAhead(Plan &plan, ProductLoop &products);
