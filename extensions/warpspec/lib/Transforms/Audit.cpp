@@ -13,6 +13,7 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 using namespace mlir;
@@ -77,20 +78,34 @@ struct Event {
 };
 
 /// What a name is made of.
-enum class NameKind : uint64_t { Number, Outside, Expression, Effect, Position };
+enum class NameKind : uint64_t { Kind, Number, Outside, Expression, Effect, Position };
 
 /// Numbers things in the order in which they come up, so that an audit does not depend on
 /// addresses.
 class Names {
 public:
   uint64_t of(NameKind kind, ArrayRef<uint64_t> parts) {
-    std::vector<uint64_t> key = {uint64_t(kind)};
-    key.insert(key.end(), parts.begin(), parts.end());
+    SmallVector<uint64_t, 8> key = {uint64_t(kind)};
+    key.append(parts.begin(), parts.end());
     return numbers.try_emplace(std::move(key), numbers.size() + 1).first->second;
   }
 
+  /// Returns the name of what an op is, apart from its operands. To find its attributes is slow.
+  uint64_t of(Operation *op) {
+    uint64_t &name = kinds[op];
+    if (name == 0)
+      name = of(NameKind::Kind,
+                {reinterpret_cast<uintptr_t>(op->getName().getAsOpaquePointer()),
+                 reinterpret_cast<uintptr_t>(op->getAttrDictionary().getAsOpaquePointer())});
+    return name;
+  }
+
 private:
-  std::map<std::vector<uint64_t>, uint64_t> numbers;
+  struct Hash {
+    size_t operator()(ArrayRef<uint64_t> key) const { return llvm::hash_combine_range(key); }
+  };
+  std::unordered_map<SmallVector<uint64_t, 8>, uint64_t, Hash> numbers;
+  DenseMap<Operation *, uint64_t> kinds;
 };
 
 /// What the lengths of loops and the outcomes of conditions are in one run.
@@ -501,8 +516,7 @@ private:
     }
     SmallVector<Datum> operands;
     int64_t product = 0;
-    SmallVector<uint64_t> parts = {address(op->getName().getAsOpaquePointer()),
-                                   address(op->getAttrDictionary().getAsOpaquePointer())};
+    SmallVector<uint64_t> parts = {choice.names.of(op)};
     for (Value operand : op->getOperands()) {
       operands.push_back(get(operand));
       parts.push_back(operands.back().name);
