@@ -16,6 +16,9 @@ import tritonext_profiler
 from harness import Environment, HostTimer, Metric, Record, Timer
 from tritonext.testing import kernels
 
+from . import _warpspec
+from .tlx_gemm import load_example
+
 SUITE = "profiler-overhead"
 MAXIMUM = {"header": 0.01, "auto": 0.05, "all": 0.10}
 LAUNCHES = 500
@@ -63,6 +66,20 @@ def _column_sum(rows: int, columns: int) -> Callable[[], object]:
     return lambda: kernels.column_sum[(columns // 64,)](x, y, rows, columns, BM=64, BN=64, num_warps=4)
 
 
+def _tasks(size: int) -> Callable[[], object]:
+    a, b, out = _half(size, size), _half(size, size), _half(size, size)
+    example = load_example()
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+    return example.prepare(a, b, out, config=example.choose(size, size, size, processors))
+
+
+def _specialized(size: int) -> Callable[[], object]:
+    a, b, c = _half(size, size), _half(size, size), _half(size, size)
+    kernel = _warpspec.extended(_warpspec.corpus().gemm.gemm)
+    tile = {"BM": 128, "BN": 256, "BK": 64, "num_warps": 8, "num_stages": 3}
+    return lambda: kernel[((size // 128) * (size // 256),)](a, b, c, c, c, size, size, size, **tile)
+
+
 CASES = {
     "gemm-4096": lambda: _gemm(4096, 4096),
     "gemm-4096-shallow": lambda: _gemm(4096, 512),
@@ -70,6 +87,8 @@ CASES = {
     "attention": lambda: _attention(64, 2048),
     "layer-norm": lambda: _layer_norm(8192, 4096),
     "column-sum": lambda: _column_sum(4096, 8192),
+    "tlx-gemm": lambda: _tasks(4096),
+    "warpspec-gemm": lambda: _specialized(4096),
 }
 
 
@@ -83,6 +102,7 @@ def _paused(recording: tritonext_profiler.profile, call: Callable[[], object]) -
 
 def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
     """Measure the cases whose name contains ``wanted``."""
+    _warpspec.prepare()
     for name, make in CASES.items():
         if not any(wanted in f"{name}-{mode}" for mode in MAXIMUM):
             continue
@@ -90,7 +110,8 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
         for mode, maximum in MAXIMUM.items():
             if wanted not in f"{name}-{mode}":
                 continue
-            with tritonext_profiler.profile(mode=mode) as recording:
+            # A few launches tell what a record says; of the others only the times are kept.
+            with tritonext_profiler.profile(mode=mode, memory=1 << 24) as recording:
                 candidates = {"ours": call, "off": _paused(recording, call)}
                 rounds = harness.rounds_for(candidates, timer, seconds)
                 samples = harness.measure(candidates, timer, rounds)

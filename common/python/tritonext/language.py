@@ -25,6 +25,7 @@ __all__ = [
     "builtin",
     "constant",
     "interpretation",
+    "interpreting",
     "op_name",
     "ops_of",
     "refuse",
@@ -94,6 +95,11 @@ def interpretation(value: Any) -> Callable[..., Any] | None:
     It is called with the arguments of the op and those semantics as ``_semantic``.
     """
     return value.fn if isinstance(value, ops.Op) and value.interpreted else None
+
+
+def interpreting() -> bool:
+    """Return whether kernels run in Triton's interpreter, which hands its semantics to builtins of Triton alone."""
+    return ops.interpreting()
 
 
 def ops_of(package: types.ModuleType, extension: str) -> tuple[str, ...]:

@@ -12,10 +12,15 @@ from tritonext import activation, cachekey
 from tritonext._triton import caching
 from tritonext.errors import PipelineError, UserError
 
-__all__ = ["Op"]
+__all__ = ["Op", "interpreting"]
 
 # Triton checks at each launch that the globals a kernel uses are what they were; these never change.
 _markers: dict[str, str] = {}
+
+
+def interpreting() -> bool:
+    """Return whether kernels run in Triton's interpreter."""
+    return bool(knobs.runtime.interpret)
 
 
 class Op(ConstexprFunction):

@@ -18,7 +18,7 @@ namespace {
 constexpr llvm::StringLiteral names[] = {
     "copy_issue",  "copy_wait",    "mma_issue",         "mma_wait", "global_load",   "global_store",
     "shared_load", "shared_store", "layout_conversion", "barrier",  "mbarrier_wait", "reduction",
-    "atomic",      "elementwise",  "epilogue",          "idle",     "other",
+    "atomic",      "elementwise",  "epilogue",          "idle",     "scope",         "other",
 };
 
 /// Returns the category of an op whose name decides it. By name, because the headers of AMD's

@@ -71,13 +71,16 @@ public:
   Value element(Value vector, int64_t index) {
     return LLVM::ExtractElementOp::create(*this, loc, vector, number(index));
   }
-  /// Stores 16 bytes at once, values of one type.
-  void store(ValueRange values, Value base, int64_t offset) {
+  Value vector(ValueRange values) {
     auto type = VectorType::get(values.size(), values.front().getType());
     Value all = LLVM::PoisonOp::create(*this, loc, type);
     for (auto [index, value] : llvm::enumerate(values))
       all = LLVM::InsertElementOp::create(*this, loc, all, value, number(index));
-    LLVM::StoreOp::create(*this, loc, all, at(base, offset), unitBytes);
+    return all;
+  }
+  /// Stores 16 bytes at once, values of one type.
+  void store(ValueRange values, Value base, int64_t offset) {
+    LLVM::StoreOp::create(*this, loc, vector(values), at(base, offset), unitBytes);
   }
 
   void assembly(StringRef text, StringRef constraints, ValueRange operands) {
@@ -95,14 +98,14 @@ public:
     return isAmd ? intrinsic("llvm.amdgcn.s.memrealtime", getI64Type())
                  : intrinsic("llvm.nvvm.read.ptx.sreg.globaltimer", getI64Type());
   }
+  /// Read in place, as the block is: registers for what the kernel itself has asked for, kept from
+  /// its beginning to its end, change how it is compiled.
   Value thread() {
-    return isAmd ? intrinsic("llvm.amdgcn.workitem.id.x", getI32Type())
-                 : intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", getI32Type());
+    return isAmd ? intrinsic("llvm.amdgcn.workitem.id.x", getI32Type()) : read("tid.x");
   }
   Value block(StringRef axis) {
-    return intrinsic(
-        ((isAmd ? "llvm.amdgcn.workgroup.id." : "llvm.nvvm.read.ptx.sreg.ctaid.") + axis).str(),
-        getI32Type());
+    return isAmd ? intrinsic(("llvm.amdgcn.workgroup.id." + axis).str(), getI32Type())
+                 : read(("ctaid." + axis).str());
   }
   /// Returns how many blocks the grid has along an axis, 0 or 1.
   Value blocks(int axis) {
@@ -130,16 +133,17 @@ public:
     return either(unit, LLVM::ShlOp::create(*this, loc, die, number(8)));
   }
 
-  /// Returns the low half of the clock, read in place.
-  Value now() {
-    if (isAmd)
-      return low(clock());
+  /// Returns a special register of NVIDIA, read in place.
+  Value read(StringRef name) {
     auto read = LLVM::InlineAsmOp::create(
-        *this, loc, getI32Type(), ValueRange(), "mov.u32 $0, %clock;", "=r",
+        *this, loc, getI32Type(), ValueRange(), ("mov.u32 $0, %" + name + ";").str(), "=r",
         /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
         LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
     return read.getResult(0);
   }
+
+  /// Returns the low half of the clock, read in place.
+  Value now() { return isAmd ? low(clock()) : read("clock"); }
 
   /// Builds the store of a unit: a region, and the clocks of records or what belongs to one.
   void unit(Value writes, Value address, int64_t offset, int64_t region, ArrayRef<Value> values) {
@@ -180,8 +184,8 @@ struct State {
   Value next, writes;
   /// The last low half of an address at which units begin, 0 where none do.
   Value limit;
-  /// In mode `header`: clock and timer.
-  Value clock, time;
+  /// In mode `header`: where clock and timer of the begin are, in memory of the thread.
+  Value start;
 };
 
 /// Records that are stored together: of one piece of code, of regions that follow each other.
@@ -277,6 +281,8 @@ private:
   }
 
   static llvm::json::Value jsonOf(Attribute attribute) {
+    if (auto truth = dyn_cast<BoolAttr>(attribute))
+      return truth.getValue();
     if (auto number = dyn_cast<IntegerAttr>(attribute))
       return number.getInt();
     if (auto list = dyn_cast<ArrayAttr>(attribute)) {
@@ -397,6 +403,8 @@ private:
   }
 
   Value warpOf(Target &target, Value thread) {
+    if (isHeader)
+      return target.number(0);
     return LLVM::LShrOp::create(target, target.loc, thread,
                                 target.number(llvm::Log2_64(threads())));
   }
@@ -419,7 +427,7 @@ private:
   Segment segmentOf(Target &target, const Tag &tag, Value number, Value thread) {
     Type i64 = target.getI64Type(), i32 = target.getI32Type();
     Value slot = slotOf(target);
-    Value warp = isHeader ? target.number(0) : warpOf(target, thread);
+    Value warp = warpOf(target, thread);
     Value head = target.load(VectorType::get(2, i64), slot, 0);
     Value ring = target.load(VectorType::get(4, i32), slot, slotRing);
     Value ended = LLVM::GEPOp::create(
@@ -427,10 +435,16 @@ private:
         ArrayRef<LLVM::GEPArg>{target.wide(target.mul(warp, target.number(counterBytes)))});
     Value before = target.load(i64, ended, 0);
     Segment result;
-    result.ready =
-        target.compare(LLVM::ICmpPredicate::eq, target.element(head, 0), target.number(magic, 64));
     Value mask = target.element(ring, 0), base = target.element(ring, 1);
     Value blocks = target.element(ring, 2), shift = target.wide(target.element(ring, 3));
+    // The other bits are always clear. Without them in the sum, the loads would come behind a
+    // branch that waits for the magic.
+    Value differs =
+        LLVM::XOrOp::create(target, target.loc, target.element(head, 0), target.number(magic, 64));
+    Value rest = target.either(target.both(before, target.number(INT64_MIN, 64)),
+                               target.both(shift, target.number(~INT64_C(63), 64)));
+    result.ready =
+        target.compare(LLVM::ICmpPredicate::eq, target.either(differs, rest), target.number(0, 64));
     Value step = LLVM::LShrOp::create(target, target.loc, number, tag.step);
     Value rank = LLVM::SelectOp::create(target, target.loc, isEarly(target, tag, number), number,
                                         target.add(step, base));
@@ -499,35 +513,56 @@ private:
   void stamp() {
     Block &entry = kernel.getBody().front();
     Target target(&entry.front(), kernel.getLoc(), isAmd);
-    Type i64 = target.getI64Type();
-    // Of other threads nobody reads it; so they read no clocks.
-    Value none = LLVM::UndefOp::create(target, target.loc, i64);
-    Block *rest = branch(target, isWriter(target, target.thread()), {none, none}).second;
-    Value clock = target.clock(), time = target.timer();
-    LLVM::BrOp::create(target, target.loc, ValueRange{clock, time}, rest);
-    state.clock = rest->getArgument(0);
-    state.time = rest->getArgument(1);
+    // Registers that live as long as the kernel change how the rest of it is compiled.
+    state.start = place(target, stampType(target));
+    Value writer = isWriter(target, target.thread());
+    if (!isAmd) {
+      auto local = LLVM::LLVMPointerType::get(target.getContext(), 5);
+      Value there = LLVM::AddrSpaceCastOp::create(target, target.loc, local, state.start);
+      target.assembly("{ .reg .b64 %c, %t; @!$0 bra done; mov.u64 %c, %clock64; "
+                      "mov.u64 %t, %globaltimer; st.local.v2.b64 [$1], {%c, %t}; done: }",
+                      "b,l,~{memory}", {writer, there});
+      return;
+    }
+    Block *rest = branch(target, writer, {}).second;
+    Value stamps = target.vector({target.clock(), target.timer()});
+    LLVM::StoreOp::create(target, target.loc, stamps, state.start, unitBytes, /*isVolatile=*/true);
+    LLVM::BrOp::create(target, target.loc, rest);
+  }
+
+  static VectorType stampType(Target &target) { return VectorType::get(2, target.getI64Type()); }
+
+  /// Ends the thread where a condition does not hold.
+  void endUnless(Target &target, Value condition, SmallVectorImpl<Block *> &ends) {
+    // A block that ends in `ret` is one into which LLVM moves what it needs alone; so there is no
+    // branch for the sake of records.
+    if (isAmd)
+      ends.push_back(branch(target, condition, {}).second);
+    else
+      target.assembly("@!$0 exit;", "b,~{memory}", {condition});
   }
 
   void summarize(LLVM::ReturnOp exit) {
     Target target(exit, exit.getLoc(), isAmd);
+    SmallVector<Block *> ends;
     Value thread = target.thread();
-    Block *done = branch(target, isWriter(target, thread), {}).second;
+    endUnless(target, isWriter(target, thread), ends);
     Tag tag = tagOf(target);
     SmallVector<Value> block = blockOf(target);
     Value number = numberOf(target, block);
-    Block *rest = branch(target, isChosen(target, tag, number), {}).second;
+    endUnless(target, isChosen(target, tag, number), ends);
     Value clock = target.clock(), time = target.timer();
+    Value start = LLVM::LoadOp::create(target, target.loc, stampType(target), state.start,
+                                       unitBytes, /*isVolatile=*/true);
     Segment segment = segmentOf(target, tag, number, thread);
-    Block *unready = branch(target, segment.ready, {}).second;
-    writeHead(target, segment, block, thread, state.clock, state.time);
+    endUnless(target, segment.ready, ends);
+    writeHead(target, segment, block, thread, target.element(start, 0), target.element(start, 1));
     Value none = target.number(0);
     leave(target, segment, clock, time, none, none, none);
-    LLVM::BrOp::create(target, target.loc, unready);
-    target.setInsertionPointToStart(unready);
-    LLVM::BrOp::create(target, target.loc, rest);
-    target.setInsertionPointToStart(rest);
-    LLVM::BrOp::create(target, target.loc, done);
+    for (Block *end : llvm::reverse(ends)) {
+      LLVM::BrOp::create(target, target.loc, end);
+      target.setInsertionPointToStart(end);
+    }
   }
 
   /// Makes a second version of the kernel, without records, and the choice between them; returns
@@ -650,6 +685,14 @@ private:
                                            target.number(llvm::Log2_64(unitBytes)));
     leave(target, segment, clock, time, attempted, one, other);
     LLVM::BrOp::create(target, target.loc, rest);
+    if (isAmd)
+      return;
+    // With one `ret`, that of the other version, LLVM compiles this one as it does the plain
+    // kernel.
+    Target last(exit, exit.getLoc(), isAmd);
+    last.assembly("exit;", "~{memory}", {});
+    LLVM::UnreachableOp::create(last, last.loc);
+    exit->erase();
   }
 
   ModuleOp module;

@@ -32,6 +32,8 @@ namespace {
 constexpr size_t mostRegions = 1 << 12;
 /// Records that a warp may write, 8 MB of them.
 constexpr uint64_t mostRecords = 1 << 20;
+/// Conditions that are followed to tell scopes apart; each may double the work.
+constexpr size_t mostConditions = 6;
 
 struct Loop {
   int parent = -1;
@@ -54,9 +56,22 @@ struct CodeRegion {
   int loop = -1;
   int depth = 0;
   int role = 0;
+  /// Innermost scope of the user, or -1; whether the region begins one; and what a mark is named.
+  int scope = -1;
+  bool isEnter = false;
+  std::string mark, value;
+  /// Whether the first op in the region says what it is.
+  bool isOpen = false;
   Work work;
 
   CodeRegion(Location loc) : loc(loc) {}
+};
+
+/// A scope of the user within another, wherever it is entered.
+struct Scope {
+  int parent;
+  StringRef name;
+  Operation *enter;
 };
 
 struct Role {
@@ -139,17 +154,36 @@ public:
     regions.back().isEntry = true;
   }
 
-  void run() {
+  LogicalResult run() {
     if (mode != "header") {
-      place(function.getBody(), -1, 0);
+      if (failed(place(function.getBody(), -1, 0, -1)))
+        return failure();
       nameEpilogues();
       for (Loop &loop : loops)
         loop.tripCount = tripCountOf(loop);
-      return;
+    } else {
+      // Roles and what each does are in the heads of segments.
+      function.walk([&](ttg::WarpSpecializeOp op) { addRoles(op); });
     }
-    // Roles and what each does are in the heads of segments.
-    function.walk([&](ttg::WarpSpecializeOp op) { addRoles(op); });
+    SmallVector<Operation *> notes;
+    function.walk([&](Operation *op) {
+      if (isNote(*op))
+        notes.push_back(op);
+    });
+    for (Operation *note : notes)
+      note->erase();
+    return success();
   }
+
+  /// Returns the names of a scope and of those around it.
+  std::string pathOf(int scope) const {
+    if (scope == -1)
+      return "";
+    std::string outer = pathOf(scopes[scope].parent);
+    return outer.empty() ? scopes[scope].name.str() : outer + "/" + scopes[scope].name.str();
+  }
+
+  static bool isNote(Operation &op) { return isa<EnterOp, ExitOp, MarkOp>(op); }
 
   /// Returns the records that one warp comes to at most, or none if some loop has no known length.
   std::optional<uint64_t> most() const {
@@ -176,6 +210,7 @@ public:
   SmallVector<CodeRegion> regions;
   SmallVector<Loop> loops;
   SmallVector<Role> roles;
+  SmallVector<Scope> scopes;
 
 private:
   std::optional<uint64_t> timesOf(Block *block, int loop) const {
@@ -257,11 +292,124 @@ private:
     return depth;
   }
 
-  void place(Region &code, int outer, int role) {
+  /// Returns the scope behind an op, or none where the op leaves one that it is not in.
+  std::optional<int> scopeBehind(Operation &op, int scope) {
+    if (auto enter = dyn_cast<EnterOp>(op)) {
+      for (auto [index, known] : llvm::enumerate(scopes))
+        if (known.parent == scope && known.name == enter.getName())
+          return index;
+      scopes.push_back({scope, enter.getName(), enter});
+      return scopes.size() - 1;
+    }
+    auto exit = dyn_cast<ExitOp>(op);
+    if (!exit)
+      return scope;
+    if (scope != -1 && scopes[scope].name == exit.getName())
+      return scopes[scope].parent;
+    InFlightDiagnostic error = exit.emitError("expected the innermost scope to be left, got ")
+                               << exit.getNameAttr();
+    if (scope == -1)
+      error.attachNote() << "no scope is entered there";
+    else
+      error.attachNote(scopes[scope].enter->getLoc())
+          << "the innermost one is " << scopes[scope].enter->getAttr("name");
+    return std::nullopt;
+  }
+
+  /// A scope, and which conditions held on the way to it.
+  struct Way {
+    SmallVector<std::optional<bool>> held;
+    int scope;
+  };
+
+  /// Finds the scope in which each block of a region of blocks begins. It has to be the same on all
+  /// ways to it, but for what depends on conditions that several branches ask: the pipeliner puts
+  /// parts of an iteration under one condition each. There it is the deepest.
+  FailureOr<DenseMap<Block *, int>> findScopes(Region &region, int outer) {
+    llvm::MapVector<Value, int> asked;
+    for (Block &block : region)
+      if (auto branch = dyn_cast<cf::CondBranchOp>(block.getTerminator()))
+        ++asked[branch.getCondition()];
+    SmallVector<Value> conditions;
+    for (auto [condition, count] : asked)
+      if (count > 1 && conditions.size() < mostConditions)
+        conditions.push_back(condition);
+
+    DenseMap<Block *, SmallVector<Way>> ways;
+    SmallVector<std::pair<Block *, Way>> waiting;
+    auto unbalanced = [&](int scope) {
+      return scopes[scope].enter->emitError("expected scope ")
+             << scopes[scope].enter->getAttr("name") << " to be left on every way from here";
+    };
+    auto reach = [&](Block *block, Way way) -> LogicalResult {
+      for (auto [condition, held] : llvm::zip(conditions, way.held))
+        if (condition.getParentBlock() == block)
+          held = std::nullopt;
+      for (const Way &known : ways[block])
+        if (known.held == way.held) {
+          if (known.scope == way.scope)
+            return success();
+          return unbalanced(depthOfScope(known.scope) > depthOfScope(way.scope) ? known.scope
+                                                                                : way.scope);
+        }
+      ways[block].push_back(way);
+      waiting.push_back({block, way});
+      return success();
+    };
+    (void)reach(&region.front(), {SmallVector<std::optional<bool>>(conditions.size()), outer});
+    while (!waiting.empty()) {
+      auto [block, way] = waiting.pop_back_val();
+      for (Operation &op : *block) {
+        std::optional<int> behind = scopeBehind(op, way.scope);
+        if (!behind)
+          return failure();
+        way.scope = *behind;
+      }
+      if (!block->getNumSuccessors() && way.scope != outer) {
+        if (depthOfScope(way.scope) > depthOfScope(outer))
+          return unbalanced(way.scope);
+        return block->back().emitError("expected a task to leave the scopes around it alone");
+      }
+      auto branch = dyn_cast<cf::CondBranchOp>(block->getTerminator());
+      auto *place = branch ? llvm::find(conditions, branch.getCondition()) : conditions.end();
+      for (auto [index, next] : llvm::enumerate(block->getSuccessors())) {
+        Way on = way;
+        if (place != conditions.end()) {
+          std::optional<bool> &held = on.held[place - conditions.begin()];
+          if (held && *held != (index == 0))
+            continue;
+          held = index == 0;
+        }
+        if (failed(reach(next, on)))
+          return failure();
+      }
+    }
+    DenseMap<Block *, int> result;
+    for (auto &[block, found] : ways) {
+      int &deepest = result.try_emplace(block, found.front().scope).first->second;
+      for (const Way &way : found)
+        if (depthOfScope(way.scope) > depthOfScope(deepest))
+          deepest = way.scope;
+    }
+    return result;
+  }
+
+  int depthOfScope(int scope) const {
+    int depth = 0;
+    for (; scope != -1; scope = scopes[scope].parent)
+      ++depth;
+    return depth;
+  }
+
+  LogicalResult place(Region &code, int outer, int role, int scopeOutside) {
     DenseMap<Block *, int> loopOf = findLoops(code, outer);
+    FailureOr<DenseMap<Block *, int>> scopeOf = findScopes(code, scopeOutside);
+    if (failed(scopeOf))
+      return failure();
     DenseMap<Block *, int> last;
     for (Block &block : code) {
       int loop = loopOf[&block];
+      int scope = scopeOf->lookup(&block);
       // Only what one block alone can lead to is known to be in its last region.
       int current = -1;
       if (Block *only = block.getSinglePredecessor(); only && loopOf[only] == loop)
@@ -269,18 +417,26 @@ private:
           current = found->second;
       bool isPace = loop != outer && loops[loop].pace == -1 && isPaced(&block, loop);
       // Iterations of which no record is sure would be told apart by nothing else.
-      if (isPace && llvm::none_of(block, hasCategory) && needsPace(loop, loopOf)) {
-        current = begin(block.front(), Category::Other, loop, role);
+      if (isPace && llvm::none_of(block, [&](Operation &op) { return hasRecord(op); }) &&
+          needsPace(loop, loopOf)) {
+        current = begin(block.front(), otherIn(scope), loop, role, scope);
         regions[current].op = "loop";
       }
       for (Operation &op : llvm::make_early_inc_range(block)) {
         if (auto tasks = dyn_cast<ttg::WarpSpecializeOp>(op)) {
           int first = roles.size();
           addRoles(tasks);
-          place(tasks.getDefaultRegion(), loop, role);
+          if (failed(place(tasks.getDefaultRegion(), loop, role, scope)))
+            return failure();
           for (auto [index, partition] : llvm::enumerate(tasks.getPartitionRegions()))
-            place(*partition, loop, first + index);
+            if (failed(place(*partition, loop, first + index, scope)))
+              return failure();
           current = -1;
+          continue;
+        }
+        if (isNote(op)) {
+          scope = *scopeBehind(op, scope);
+          current = note(op, current, loop, role, scope);
           continue;
         }
         std::optional<Category> category = categoryOf(&op);
@@ -294,8 +450,16 @@ private:
             regions[current].category == Category::CopyWait)
           category = Category::CopyWait;
         Work work = workOf(&op, *category);
-        if (mode == "all" || current == -1 || regions[current].category != *category) {
-          current = begin(op, *category, loop, role);
+        if (mode == "scopes") {
+          if (current == -1)
+            continue;
+        } else if (current != -1 && regions[current].isOpen) {
+          regions[current].category = *category;
+          regions[current].op = op.getName().getStringRef().str();
+          regions[current].loc = op.getLoc();
+          regions[current].isOpen = false;
+        } else if (mode == "all" || current == -1 || regions[current].category != *category) {
+          current = begin(op, *category, loop, role, scope);
         }
         CodeRegion &region = regions[current];
         ++region.ops;
@@ -309,9 +473,34 @@ private:
       last[&block] = current;
       blocks.push_back({&block, loop});
     }
+    return success();
   }
 
-  int begin(Operation &op, Category category, int loop, int role) {
+  /// Returns what time is in that belongs to no category.
+  Category otherIn(int scope) const {
+    return mode == "scopes" && scope != -1 ? Category::Scope : Category::Other;
+  }
+
+  /// Begins a region at a note of the user, within the scope behind it.
+  int note(Operation &op, int before, int loop, int role, int scope) {
+    bool goesOn = isa<MarkOp>(op) && before != -1 && mode != "scopes";
+    Category category = goesOn ? regions[before].category : otherIn(scope);
+    bool isOpen = mode != "scopes" && (!goesOn || regions[before].isOpen);
+    Value value;
+    if (auto mark = dyn_cast<MarkOp>(op))
+      value = mark.getValue();
+    int index = begin(op, category, loop, role, scope, value);
+    CodeRegion &region = regions[index];
+    region.isOpen = isOpen;
+    region.isEnter = isa<EnterOp>(op);
+    if (auto mark = dyn_cast<MarkOp>(op)) {
+      region.mark = mark.getName().str();
+      region.value = !value ? "" : mark.getIsFloat() ? "float" : "int";
+    }
+    return index;
+  }
+
+  int begin(Operation &op, Category category, int loop, int role, int scope, Value value = {}) {
     int index = regions.size();
     CodeRegion region(op.getLoc());
     region.category = category;
@@ -319,9 +508,10 @@ private:
     region.loop = loop;
     region.depth = depthOf(loop);
     region.role = role;
+    region.scope = scope;
     regions.push_back(region);
     OpBuilder builder(&op);
-    RecordOp::create(builder, op.getLoc(), index, Value());
+    RecordOp::create(builder, op.getLoc(), index, value);
     blockOf.push_back(op.getBlock());
     ++records.try_emplace(op.getBlock(), Records{loop, role, 0}).first->second.count;
     if (loop != -1 && loops[loop].pace == -1 && loops[loop].blocks.contains(op.getBlock()) &&
@@ -360,14 +550,16 @@ private:
     });
   }
 
-  static bool hasCategory(Operation &op) { return categoryOf(&op).has_value(); }
+  bool hasRecord(Operation &op) const {
+    return isNote(op) || (mode != "scopes" && categoryOf(&op).has_value());
+  }
 
   /// Whether a loop has records, and none that each iteration makes.
   bool needsPace(int loop, const DenseMap<Block *, int> &loopOf) {
     bool some = false;
     for (Block *block : loops[loop].blocks) {
-      bool has = llvm::any_of(*block, hasCategory);
-      some |= has || loopOf.lookup(block) != loop;
+      bool has = llvm::any_of(*block, [&](Operation &op) { return hasRecord(op); });
+      some |= has || (mode != "scopes" && loopOf.lookup(block) != loop);
       if (has && loopOf.lookup(block) == loop && isPaced(block, loop))
         return false;
     }
@@ -389,8 +581,8 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (mode != "header" && mode != "auto" && mode != "all") {
-      module.emitError("expected mode header, auto or all, got ") << mode.getValue();
+    if (!llvm::is_contained({"header", "auto", "all", "scopes"}, mode.getValue())) {
+      module.emitError("expected mode header, auto, all or scopes, got ") << mode.getValue();
       return signalPassFailure();
     }
     if (module->hasAttr(regionsName))
@@ -413,7 +605,22 @@ public:
     module->setAttr(digestName,
                     IntegerAttr::get(IntegerType::get(&getContext(), 64), digestOf(text)));
     Placement placement(kernel, mode);
-    placement.run();
+    if (failed(placement.run()))
+      return signalPassFailure();
+    SmallVector<Operation *> elsewhere;
+    module.walk([&](Operation *op) {
+      if (Placement::isNote(*op))
+        elsewhere.push_back(op);
+    });
+    for (Operation *note : elsewhere) {
+      // What was inlined may still be there by itself.
+      if (!SymbolTable::symbolKnownUseEmpty(note->getParentOfType<tt::FuncOp>(), module)) {
+        note->emitError("expected scopes and marks in the kernel itself, or in functions that are "
+                        "inlined");
+        return signalPassFailure();
+      }
+      note->erase();
+    }
     if (placement.regions.size() > mostRegions) {
       kernel.emitError("expected at most ")
           << mostRegions << " regions, got " << placement.regions.size()
@@ -438,14 +645,16 @@ private:
     };
     SmallVector<Attribute> regions, loops, roles;
     for (auto [index, region] : llvm::enumerate(placement.regions))
-      regions.push_back(
-          placed({entry("category", text(region.isEntry ? "entry" : nameOf(region.category))),
-                  entry("op", text(region.op)), entry("ops", number(region.ops)),
-                  entry("loop", number(region.loop)), entry("depth", number(region.depth)),
-                  entry("role", number(region.role)), entry("flops", number(region.work.flops)),
-                  entry("bytes", number(region.work.bytes)), entry("name", text("")),
-                  entry("times", number(placement.timesOf(index)))},
-                 region.loc));
+      regions.push_back(placed(
+          {entry("category", text(region.isEntry ? "entry" : nameOf(region.category))),
+           entry("op", text(region.op)), entry("ops", number(region.ops)),
+           entry("loop", number(region.loop)), entry("depth", number(region.depth)),
+           entry("role", number(region.role)), entry("flops", number(region.work.flops)),
+           entry("bytes", number(region.work.bytes)),
+           entry("name", text(placement.pathOf(region.scope))),
+           entry("enters", builder.getBoolAttr(region.isEnter)), entry("mark", text(region.mark)),
+           entry("value", text(region.value)), entry("times", number(placement.timesOf(index)))},
+          region.loc));
     for (const Loop &loop : placement.loops)
       loops.push_back(
           placed({entry("parent", number(loop.parent)), entry("trip_count", number(loop.tripCount)),

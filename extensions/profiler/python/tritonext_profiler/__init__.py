@@ -5,6 +5,7 @@
 
 import tritonext
 
+from . import language
 from .analysis import analyze
 from .overhead import overhead
 from .passes import pipeline
@@ -12,6 +13,6 @@ from .runtime import ProfileWarning, profile
 from .saving import save
 from .storage import load
 
-__all__ = ["ProfileWarning", "analyze", "load", "overhead", "pipeline", "profile", "save"]
+__all__ = ["ProfileWarning", "analyze", "language", "load", "overhead", "pipeline", "profile", "save"]
 
 tritonext.load("profiler")

@@ -318,7 +318,7 @@ def _analyze(profile: Profile, kernel: Kernel, device: Device, every: np.ndarray
         frequency=frequency,
         frequencies=frequencies,
         categories=() if header else _grouped(category, *grouping),
-        scopes=_grouped([entry.scope for entry in kernel.regions], *grouping),
+        scopes=_scopes(kernel, *grouping),
         lines=() if header else _lines(kernel, np.bincount(region, weights, len(kernel.regions)) / lifetime),
         phases=tuple(np.bincount(phase, weights, 3) / lifetime) if boundaries is not None else (),
         iterations=iterations,
@@ -435,6 +435,30 @@ def _phases(spans: np.ndarray, owner: np.ndarray, boundaries: tuple[np.ndarray, 
         return np.ones(len(spans), np.int64)
     begin, end = boundaries
     return (spans["start"] >= begin[owner]).astype(np.int64) + (spans["start"] >= end[owner])
+
+
+def _scopes(
+    kernel: Kernel,
+    region: np.ndarray,
+    phase: np.ndarray,
+    weights: np.ndarray,
+    known: np.ndarray,
+    warps: int,
+    lifetime: float,
+) -> tuple[Row, ...]:
+    """Sum the spans of each scope of the user, and of those within it; entered as often as it begins."""
+    paths = {entry.scope for entry in kernel.regions if entry.scope}
+    paths |= {"/".join(path.split("/")[:depth]) for path in paths for depth in range(1, path.count("/") + 1)}
+    rows = []
+    for path in sorted(paths):
+        inside = [f"{entry.scope}/".startswith(f"{path}/") for entry in kernel.regions]
+        begins = [entry.enters and entry.scope == path for entry in kernel.regions]
+        # Of what Proton wrote, each span is a stay.
+        entries = np.isin(region, np.flatnonzero(begins if any(begins) else inside)) & known
+        names = [path if within else "" for within in inside]
+        for row in _grouped(names, region, phase, weights, known, warps, lifetime):
+            rows.append(dataclasses.replace(row, entries=float(entries.sum() / max(warps, 1))))
+    return tuple(sorted(rows, key=lambda row: -row.share))
 
 
 def _grouped(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .model import LAUNCHES, SPANS, WARPS, Device, Kernel, Profile
+from .model import LAUNCHES, MARKS, SPANS, WARPS, Device, Kernel, Profile
 
 __all__ = ["SEGMENTS", "UNRECORDED", "Assembled", "assemble", "fit_clocks", "number_launches", "timer_step"]
 
@@ -48,19 +48,35 @@ _STEPS = 200
 
 @dataclasses.dataclass(frozen=True)
 class Assembled:
-    """The three tables of a profile, and what to say about them."""
+    """The tables of a profile, and what to say about them."""
 
     launches: np.ndarray
     warps: np.ndarray
     spans: np.ndarray
     notices: tuple[str, ...] = ()
+    marks: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, MARKS))
 
     def profile(self, kernels: Sequence[Kernel], devices: Sequence[Device] = ()) -> Profile:
         """Return a profile of these tables."""
-        return Profile(tuple(kernels), self.launches, self.warps, self.spans, tuple(devices), notices=self.notices)
+        return Profile(
+            tuple(kernels),
+            self.launches,
+            self.warps,
+            self.spans,
+            tuple(devices),
+            notices=self.notices,
+            marks=self.marks,
+        )
 
 
-def assemble(segments: np.ndarray, clocks: np.ndarray, regions: np.ndarray, iterations: np.ndarray) -> Assembled:
+def assemble(
+    segments: np.ndarray,
+    clocks: np.ndarray,
+    regions: np.ndarray,
+    iterations: np.ndarray,
+    marks: np.ndarray | None = None,
+    values: np.ndarray | None = None,
+) -> Assembled:
     """Make the tables of a profile.
 
     Args:
@@ -68,16 +84,22 @@ def assemble(segments: np.ndarray, clocks: np.ndarray, regions: np.ndarray, iter
         clocks: Low 32 bits of the cycle counter of each record, in the order of the segments and of time.
         regions: Region that begins there.
         iterations: Iteration of the innermost loop it begins in.
+        marks: Whether it is a mark.
+        values: Its value as a mark.
     """
+    if marks is None or values is None:
+        marks, values = np.zeros(len(clocks), bool), np.zeros(len(clocks))
     finished = segments["end_clock"] != 0
     notices = []
     if not finished.all():
         notices.append(f"{np.count_nonzero(~finished):,} warps had not ended when the data was read, and are left out")
         kept = np.repeat(finished, segments["count"])
         clocks, regions, iterations, segments = clocks[kept], regions[kept], iterations[kept], segments[finished]
+        marks, values = marks[kept], values[kept]
     order = np.lexsort([segments[name] for name in ("warp", "cta", "launch", "slot", "kernel", "device")])
     records = _gather(segments["count"], order)
     segments, clocks, regions, iterations = segments[order], clocks[records], regions[records], iterations[records]
+    marks, values = marks[records], values[records]
     launch, launches = _launches(segments)
 
     warps = np.zeros(len(segments), WARPS)
@@ -100,7 +122,9 @@ def assemble(segments: np.ndarray, clocks: np.ndarray, regions: np.ndarray, iter
     open_ended = np.count_nonzero(~warps["closed"])
     if open_ended:
         notices.append(f"the records of {open_ended:,} warps do not add up to the time that the warp lived")
-    return Assembled(*_in_time(launches, warps, spans), tuple(notices))
+    # Each warp has a span before its first record.
+    places = np.arange(len(clocks)) + np.repeat(np.arange(len(segments)), segments["count"]) + 1
+    return Assembled(*_in_time(launches, warps, spans), tuple(notices), _marks(spans[places[marks]], values[marks]))
 
 
 def timer_step(stamps: np.ndarray) -> int:
@@ -208,6 +232,15 @@ def _spans(
     spans["cycles"] -= own
     recording = np.add.reduceat(own, firsts) if len(firsts) else lifetime
     return spans, totals == lifetime, recording
+
+
+def _marks(spans: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the marks that begin some spans."""
+    result = np.zeros(len(spans), MARKS)
+    for name in ("warp", "region", "iteration", "start"):
+        result[name] = spans[name]
+    result["value"] = values
+    return result
 
 
 def _align(segments: np.ndarray, launch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

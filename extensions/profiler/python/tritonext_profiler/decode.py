@@ -79,7 +79,7 @@ def decode(chunks: Sequence[Chunk], kernels: Sequence[Kernel], tables: Sequence[
         kernels: By index.
         tables: Their tables.
     """
-    segments, clocks, regions, numbers = [], [], [], []
+    segments, clocks, regions, numbers, marks, values = [], [], [], [], [], []
     for chunk in chunks:
         kernel, table = kernels[chunk.kernel], tables[chunk.kernel]
         head = heads(chunk.data)
@@ -101,9 +101,22 @@ def decode(chunks: Sequence[Chunk], kernels: Sequence[Kernel], tables: Sequence[
         clocks.append(kept["clocks"][present])
         regions.append(region)
         numbers.append(iterations(kernel, of_segment, region))
+        marks.append(np.array([bool(entry.mark) for entry in kernel.regions])[region])
+        values.append(_values(kernel, first, kept)[np.repeat(np.arange(len(kept)), sizes)])
     if not segments:
         return assemble(np.zeros(0, SEGMENTS), *(np.zeros(0, np.uint32) for _ in range(3)))
-    return assemble(*(np.concatenate(columns) for columns in (segments, clocks, regions, numbers)))
+    return assemble(*(np.concatenate(columns) for columns in (segments, clocks, regions, numbers, marks, values)))
+
+
+def _values(kernel: Kernel, regions: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return the value of each unit that is a mark with one, as float64; NaN for others."""
+    kind = np.array([("", "int", "float").index(entry.value) for entry in kernel.regions])[regions]
+    result = np.full(len(units), np.nan)
+    halves = np.ascontiguousarray(units["clocks"][:, 1:])
+    whole, low = halves.view("<i8")[:, 0], np.ascontiguousarray(halves[:, 0]).view("<f4")
+    result[kind == 1] = whole[kind == 1]
+    result[kind == 2] = low[kind == 2]
+    return result
 
 
 def _segments(

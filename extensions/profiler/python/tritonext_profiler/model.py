@@ -14,6 +14,7 @@ import numpy as np
 __all__ = [
     "CATEGORIES",
     "LAUNCHES",
+    "MARKS",
     "SPANS",
     "WAITS",
     "WARPS",
@@ -103,6 +104,18 @@ SPANS = np.dtype(
 )
 
 
+# One row for each mark of the user, by warp and time.
+MARKS = np.dtype(
+    [
+        ("warp", np.int32),  # row of Profile.warps
+        ("region", np.int16),  # id in Kernel.regions, whose `mark` is its name
+        ("iteration", np.int32),
+        ("start", np.int64),  # cycles since the warp began
+        ("value", np.float64),  # NaN for a mark without a value; integers beyond 2**53 are rounded
+    ]
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Region:
     """A stretch of a kernel's code between two records.
@@ -117,8 +130,11 @@ class Region:
         role: Index into ``Kernel.roles``.
         flops: Floating-point operations of one execution by one CTA.
         bytes: Bytes of global memory moved by one execution by one CTA.
-        scope: Name of the user's scope, empty for none.
+        scope: Names of the user's scopes around it, from the outermost on, with slashes between; empty for none.
         loop: Index into ``Kernel.loops`` of the innermost loop around it, -1 for none.
+        enters: Whether it begins where a scope is entered.
+        mark: Name of the user's mark at which it begins, empty for none.
+        value: ``int`` or ``float`` for a mark with a value.
     """
 
     id: int
@@ -132,6 +148,9 @@ class Region:
     bytes: int = 0
     scope: str = ""
     loop: int = -1
+    enters: bool = False
+    mark: str = ""
+    value: str = ""
 
     @property
     def place(self) -> str:
@@ -166,7 +185,7 @@ class Kernel:
         name: Name of the function.
         key: Hash of the compiled kernel.
         target: ``cuda:90``.
-        mode: Which records were compiled in: ``header``, ``auto`` or ``all``, or ``scopes`` of Proton.
+        mode: Which records were compiled in: ``header``, ``auto``, ``all`` or ``scopes``.
         num_warps: Warps of a CTA, those of all roles together.
         num_stages: Stages of the pipeliner.
         roles: Names of the partitions of a warp-specialized kernel; a single ``"default"`` otherwise.
@@ -303,6 +322,7 @@ class Profile:
         loss: What was not recorded.
         notices: What the user should know about the measurement itself, one sentence each.
         host_offset: ns to add to the host's clock to get the GPU's timer; None when unknown.
+        marks: Rows of :data:`MARKS`, by warp.
     """
 
     kernels: tuple[Kernel, ...] = ()
@@ -314,6 +334,7 @@ class Profile:
     loss: Loss = Loss()
     notices: tuple[str, ...] = ()
     host_offset: int | None = None
+    marks: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, MARKS))
 
     @property
     def timed(self) -> np.ndarray:

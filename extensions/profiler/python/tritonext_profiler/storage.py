@@ -17,7 +17,7 @@ from tritonext.errors import UserError
 
 from .analysis import Analysis, analyze
 from .findings import findings, measurement
-from .model import LAUNCHES, SPANS, WARPS, Device, HostEvent, Kernel, Loop, Loss, Profile, Region
+from .model import LAUNCHES, MARKS, SPANS, WARPS, Device, HostEvent, Kernel, Loop, Loss, Profile, Region
 
 __all__ = ["VERSION", "load", "save", "summary"]
 
@@ -41,7 +41,8 @@ def save(profile: Profile, path: str | pathlib.Path) -> None:
     }
     text = np.frombuffer(json.dumps(described).encode(), np.uint8)
     with open(path, "wb") as file:
-        np.savez_compressed(file, launches=profile.launches, warps=profile.warps, spans=profile.spans, described=text)
+        tables = {name: getattr(profile, name) for name in ("launches", "warps", "spans", "marks")}
+        np.savez_compressed(file, **tables, described=text)
 
 
 def load(path: str | pathlib.Path) -> Profile:
@@ -54,19 +55,20 @@ def load(path: str | pathlib.Path) -> Profile:
     try:
         with np.load(path, allow_pickle=False) as archive:
             described = json.loads(archive["described"].tobytes())
-            tables = [archive["launches"], archive["warps"], archive["spans"]]
+            tables = [archive["launches"], archive["warps"], archive["spans"], archive["marks"]]
         _check_version(described, path)
-        same = [table.dtype == dtype for table, dtype in zip(tables, (LAUNCHES, WARPS, SPANS))]
+        same = [table.dtype == dtype for table, dtype in zip(tables, (LAUNCHES, WARPS, SPANS, MARKS))]
         if not all(same):
             raise ValueError("its tables have other columns")
         return Profile(
             tuple(_kernel_from_json(entry) for entry in described["kernels"]),
-            *tables,
+            *tables[:3],
             tuple(Device(**entry) for entry in described["devices"]),
             tuple(HostEvent(**entry) for entry in described["events"]),
             Loss(**(described["loss"] | {"kernels": tuple(described["loss"]["kernels"])})),
             tuple(described["notices"]),
             described["host_offset"],
+            tables[3],
         )
     except (ValueError, KeyError, TypeError, EOFError) as error:
         raise UserError(

@@ -57,6 +57,9 @@ def kernel_of(table: Mapping[str, Any], *, num_stages: int = 0, resources: Mappi
             bytes=entry["bytes"],
             scope=entry["name"],
             loop=entry["loop"],
+            enters=entry["enters"],
+            mark=entry["mark"],
+            value=entry["value"],
         )
         for number, entry in enumerate(table["regions"])
     )

@@ -248,6 +248,9 @@ def table(kernel: Kernel, capacity: int = 512, first_warps: tuple[int, ...] = (0
                 "batch": [0, 1],
                 "unit": units[region.id],
                 "name": region.scope,
+                "enters": region.enters,
+                "mark": region.mark,
+                "value": region.value,
             }
             for region in kernel.regions
         ],

@@ -47,9 +47,11 @@
 // CHECK: ^{{bb.+}}:
 // CHECK: "@$0 st.global.v2.u32 [$1 + 0], {4, $2};"
 // CHECK: llvm.atomicrmw add
-// CHECK: llvm.return
+// CHECK: "exit;"
+// CHECK-NEXT: llvm.unreachable
 // CHECK: llvm.atomicrmw add
-// CHECK: llvm.return
+// CHECK: "exit;"
+// CHECK-NEXT: llvm.unreachable
 
 // AMD: "llvm.amdgcn.s.memtime"
 // AMD: "llvm.amdgcn.s.memrealtime"
@@ -61,14 +63,18 @@
 // AMD: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>
 // AMD-NEXT: llvm.br ^[[AFTER]]
 
-// Only one thread reads clocks, and the slot is read at the end.
+// Only one thread reads clocks, and the slot is read at the end, without branches for the sake of records.
 // HEADER-LABEL: llvm.func @kernel
-// HEADER: llvm.cond_br
-// HEADER: "llvm.nvvm.read.ptx.sreg.clock64"
+// HEADER: llvm.inline_asm has_side_effects {{.*}}@!$0 bra done; mov.u64 %c, %clock64; mov.u64 %t, %globaltimer; st.local
 // HEADER-NOT: llvm.load
 // HEADER: llvm.add %arg0, %arg0
-// HEADER: llvm.load
+// HEADER: "@!$0 exit;"
+// HEADER: "@!$0 exit;"
+// HEADER: llvm.load volatile
+// HEADER: "@!$0 exit;"
+// HEADER-NOT: llvm.br
 // HEADER: llvm.atomicrmw add
+// HEADER-NEXT: llvm.return
 
 module attributes {profiler.capacity = 16 : i64, profiler.loops = [], profiler.mode = "auto", profiler.regions = [{category = "entry"}, {category = "barrier"}, {category = "other"}, {category = "other"}, {category = "other"}], profiler.roles = [], "ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
 llvm.func @kernel(%arg0: i32, %arg1: i1, %arg2: !llvm.ptr<1>, %arg3: !llvm.ptr<1>) {

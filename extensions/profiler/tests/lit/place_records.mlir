@@ -1,6 +1,9 @@
 // RUN: %opt %s --pass profiler-place-records | FileCheck %s
 // RUN: %opt %s --pass "profiler-place-records{mode=all}" | FileCheck %s --check-prefix=ALL
 // RUN: %opt %s --pass "profiler-place-records{mode=header}" | FileCheck %s --check-prefix=HEADER
+// RUN: sed 's/^  %wait = /  profiler.enter "step"\n&/; s/^  %dot = /  profiler.enter "dot"\n&/; s/^  %done = /  profiler.exit "dot"\n  profiler.mark "value", %long {is_float}\n&/; s/^  %next = /  profiler.exit "step"\n&/; s/^  %c8 = /  %long = arith.constant 7 : i64\n&/' %s > %t
+// RUN: %opt %t --pass "profiler-place-records{mode=scopes}" | FileCheck %s --check-prefix=SCOPES
+// RUN: %opt %t --pass profiler-place-records | FileCheck %s --check-prefix=BOTH
 
 // A loop of known length: so many records, and no more room than for them.
 // CHECK: profiler.capacity = 36 : i64
@@ -52,6 +55,34 @@
 // HEADER: profiler.capacity = 0 : i64
 // HEADER-SAME: name = "partition0"
 // HEADER-NOT: profiler.record
+
+// SCOPES: profiler.capacity = 40 : i64
+// SCOPES-SAME: pace = 1 : i64
+// SCOPES-SAME: category = "scope"
+// SCOPES-SAME: enters = true
+// SCOPES-SAME: name = "step", op = "profiler.enter"
+// SCOPES-SAME: enters = true
+// SCOPES-SAME: name = "step/dot", op = "profiler.enter"
+// SCOPES-SAME: name = "step", op = "profiler.exit"
+// SCOPES-SAME: mark = "value"
+// SCOPES-SAME: value = "float"
+// SCOPES: profiler.record 1
+// SCOPES-NEXT: ttg.async_wait
+// SCOPES: profiler.record 2
+// SCOPES-NEXT: ttng.warp_group_dot
+// SCOPES-NEXT: profiler.record 3
+// SCOPES-NEXT: profiler.record 4, %
+// SCOPES-NEXT: ttng.warp_group_dot_wait
+// SCOPES-NEXT: ttg.barrier
+// SCOPES-NEXT: profiler.record 5
+// SCOPES-NOT: profiler.record
+
+// What a scope begins with says of which category its beginning is.
+// BOTH: {bytes = 16384 : i64, category = "copy_issue"
+// BOTH-SAME: category = "copy_wait"
+// BOTH-SAME: name = "step"
+// BOTH-SAME: category = "mma_issue"
+// BOTH-SAME: name = "step/dot"
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>

@@ -26,6 +26,7 @@ enum class Category {
   Elementwise,
   Epilogue,
   Idle,
+  Scope,
   Other,
 };
 

@@ -12,10 +12,11 @@ def PlaceRecordsPass : Pass<"profiler-place-records", "::mlir::ModuleOp"> {
     and bytes, the loops and the roles, and how many records a warp may write: with loops of known length as many as it
     will come to, else `capacity`.
 
-    In mode `header` there are no records; in mode `all` each op is a region of its own.
+    In mode `header` there are no records; in mode `all` each op is a region of its own; in mode `scopes` only scopes and
+    marks of the user have records. These have them in the other two as well, and begin regions there.
   }];
   let options = [
-    Option<"mode", "mode", "std::string", "\"auto\"", "header, auto or all">,
+    Option<"mode", "mode", "std::string", "\"auto\"", "header, auto, all or scopes">,
     Option<"capacity", "capacity", "unsigned", "1024",
            "records of a warp where the lengths of loops are not known">
   ];
