@@ -60,13 +60,15 @@ def test_other_pipelines_stay():
 
     def count(inner, source, metadata, info):
         lines.append(info.stage)
+        remarks.record("analysis", "resource-guard", "watched")
         return inner(source, metadata)
 
     watched = Pipeline((wrap_stage("ptx", count, key="count"),), name="watch")
-    kept, _ = compiled(watched, staged(5, guard_resources(shared_bytes=131072)))
+    kept, found = compiled(watched, staged(5, guard_resources(shared_bytes=131072)))
     assert kept.metadata.tritonext_guard["kept"] == "without"
     # Once with the pipeline, and once for what is kept.
     assert lines == ["ptx", "ptx"]
+    assert [remark.message for remark in found if remark.kind == "analysis"] == ["watched"]
 
 
 def test_without_doubt_a_kernel_is_compiled_once():

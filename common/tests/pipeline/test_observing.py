@@ -176,6 +176,19 @@ def test_compilations_are_heard_of_by_all_who_listen(monkeypatch):
     assert heard == [("first", "plain"), ("second", False)]
 
 
+def test_listeners_leave_in_any_order(monkeypatch):
+    monkeypatch.setattr(knobs.compilation, "listener", None)
+    heard = []
+    handles = [launch.listen(lambda name=name, **found: heard.append(name)) for name in ("first", "second", "third")]
+    for left, handle in zip((["second", "third"], ["third"]), handles):
+        handle.remove()
+        knobs.compilation.listener()
+        assert heard == left
+        heard.clear()
+    handles[2].remove()
+    assert knobs.compilation.listener is None
+
+
 def test_choices_of_autotuners_are_heard_of():
     heard = []
     handle = launch.listen_to_tuning(lambda **found: heard.append((found["fn"], found["best_config"].kwargs)))

@@ -101,7 +101,8 @@ class Guard:
         trial = self._kept = self._finish(self._stages, after, metadata)
         if not self._limits.doubts(trial.usage, self._info.target):
             return module
-        with _compared():
+        # What passes say of this attempt is about no kernel of the program.
+        with _compared(), remarks.collect():
             plain = self._fallback[self._first](_copy(before), metadata_before)
             if _same(_content(plain), after):
                 return module

@@ -162,21 +162,29 @@ def listen_to_tuning(listener: Callable[..., None]) -> Handle:
     return _listen(knobs.autotuning, listener)
 
 
+class _Both:
+    """Calls whoever listened before, and then a listener until it is taken away."""
+
+    def __init__(self, before: Callable[..., None] | None, listener: Callable[..., None]) -> None:
+        self.before = before
+        self.listener: Callable[..., None] | None = listener
+
+    def __call__(self, **found: Any) -> None:
+        for listener in (self.before, self.listener):
+            if listener is not None:
+                listener(**found)
+
+
 def _listen(group: Any, listener: Callable[..., None]) -> Handle:
     with _lock:
-        before = group.listener
-
-        def both(**found: Any) -> None:
-            if before is not None:
-                before(**found)
-            listener(**found)
-
-        group.listener = both
+        both = group.listener = _Both(group.listener, listener)
 
     def withdraw(handle: Handle) -> None:
-        # Somebody who came after us keeps theirs, and calls ours on.
-        if group.listener is both:
-            group.listener = before
+        with _lock:
+            # Somebody who came after us keeps theirs, and calls this on.
+            both.listener = None
+            while isinstance(group.listener, _Both) and group.listener.listener is None:
+                group.listener = group.listener.before
 
     return Handle(listener, withdraw)
 
