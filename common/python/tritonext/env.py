@@ -30,6 +30,7 @@ VARIABLES = {
         Variable("TRITONEXT_LLVM_ARCHIVE_URL", "", "directory URL of Triton's LLVM archives; upstream's when empty"),
         Variable("TRITONEXT_LLVM_ARCHIVE_SHA256", "", "the sha256 the LLVM archive must have"),
         Variable("TRITONEXT_CXX", "", "the clang++ to compile extensions with, before any other"),
+        Variable("TRITONEXT_CHROMIUM", "", "the Chromium with which tests look at pages; one on PATH when empty"),
     )
 }
 

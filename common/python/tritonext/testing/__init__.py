@@ -110,7 +110,7 @@ def install_copy(
 def browser() -> str | None:
     """Return the distribution's Chromium: the file that TRITONEXT_CHROMIUM names, or the one on PATH; None without."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
-    return os.environ.get("TRITONEXT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    return env.get("TRITONEXT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def gpu_missing() -> str | None:
