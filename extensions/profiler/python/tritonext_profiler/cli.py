@@ -76,9 +76,13 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("script", help="script, or module after -m; or `show`, `compare`: see their --help")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     options = parser.parse_args(arguments)
-    for path in options.output:
+    # The script may change the directory.
+    outputs = [path.absolute() for path in options.output]
+    for path in outputs:
         # Before the script runs for an hour.
         saving.check(path)
+        if not path.parent.is_dir():
+            raise UserError("there is no such directory", where=path.parent, hint="make it before the script runs")
     if not options.module and not pathlib.Path(options.script).is_file():
         raise UserError("there is no such script", where=options.script, hint="for a module, put -m before its name")
     wishes = {"records": options.records, "sample": options.sample, "buffer": options.buffer}
@@ -86,11 +90,18 @@ def _run(arguments: list[str]) -> int:
     status = 0
     with recording:
         status = _execute(options.script, options.module, options.arguments)
+    failed = []
+    for path in outputs:
+        try:
+            recording.save(path)
+        except Exception as error:
+            # What was recorded is in the other files nevertheless.
+            failed.append(error)
     if not options.quiet:
         # A file or a pipe is as wide as the tables are.
         recording.show(Console() if sys.stdout.isatty() else Console(stderr=True, width=150))
-    for path in options.output:
-        recording.save(path)
+    if failed:
+        raise failed[0]
     return status
 
 
@@ -110,10 +121,10 @@ def _execute(script: str, module: bool, arguments: list[str]) -> int:
             print(error.code, file=sys.stderr)
             return 1
         return error.code or 0
-    except Exception:
+    except (Exception, KeyboardInterrupt) as error:
         # What it did until then is shown nevertheless.
         traceback.print_exc()
-        return 1
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
     finally:
         sys.argv, sys.path[:] = before
     return 0

@@ -188,4 +188,6 @@ def show(differences: tuple[Difference, ...], console: Console, code: bool = Fal
         if entry.ir is None:
             console.print("  the TTGIR is not known of both")
         else:
-            console.print(Syntax(entry.ir, "diff") if entry.ir else "  the TTGIR is the same")
+            text = Syntax("", "diff", background_color="default").highlight(entry.ir)
+            # Lines of TTGIR are longer than a terminal is wide, and none is cut.
+            console.print(text if entry.ir else "  the TTGIR is the same", soft_wrap=True)

@@ -189,7 +189,7 @@ class Gpu:
 
         The interpreter's lock is free meanwhile, so that the program goes on launching.
         """
-        if width > _CHUNK and count > 1:
+        if width > _CHUNK and width != pitch:
             return np.stack([self.read(address + row * pitch, width) for row in range(count)])
         result = np.empty((count, width), np.uint8)
         # Bytes without gaps are rows of one.

@@ -266,16 +266,17 @@ class Rings:
 
     def _within_four_gib(self, size: int) -> int:
         """Allocate memory that does not cross a multiple of 4 GiB."""
-        crossing = []
-        while True:
-            address = self.memory.allocate(size)
-            if address // _FOUR_GIB == (address + size - 1) // _FOUR_GIB:
-                break
-            # Held until there is one that fits, or it would come again.
-            crossing.append(address)
-        for other in crossing:
-            self.memory.free(other)
-        return address
+        crossing: list[int] = []
+        try:
+            while True:
+                address = self.memory.allocate(size)
+                if address // _FOUR_GIB == (address + size - 1) // _FOUR_GIB:
+                    return address
+                # Held until there is one that fits, or it would come again.
+                crossing.append(address)
+        finally:
+            for other in crossing:
+                self.memory.free(other)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -322,7 +323,8 @@ class Rings:
         if width > data.shape[1] and not self.full:
             # Only what was written of the places for records, often a small part.
             data = self._read(ring, first, begun, width)
-            whole = self._whole(ring, first, data)
+            # One that has become whole meanwhile may be wider than what was asked for.
+            whole &= self._whole(ring, first, data)
         # What was begun while we read may have taken the places of the oldest.
         [now] = self._cursors([ring])
         overwritten = max(now - ring.count - first, 0)

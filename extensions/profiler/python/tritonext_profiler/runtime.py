@@ -107,7 +107,7 @@ class profile:
             raise UserError("the mode is unknown", expected=", ".join(MODES), found=repr(mode))
         try:
             self._pattern = re.compile(kernels)
-        except re.error as error:
+        except (re.error, TypeError) as error:
             raise UserError(
                 "kernels is no regular expression",
                 expected='such as "matmul|attention"',
@@ -118,6 +118,8 @@ class profile:
                 raise UserError(
                     f"{name} is unusable", expected=f"a whole number of at least {least}", found=repr(value)
                 )
+        if not isinstance(interval, int | float) or not interval >= 0:
+            raise UserError("interval is unusable", expected="seconds, 0 or more", found=repr(interval))
         self.data = Profile()
         # Also checks `records`.
         self._pipeline = pipeline(mode=mode, records=records)
@@ -228,14 +230,13 @@ class profile:
         self._leave()
         groups = [rings for rings in self._rings.values() if rings is not None]
         # The thread goes on reading: what is still queued may fill a ring many times.
-        for rings in groups:
-            rings.memory.synchronize()
+        ended = [rings for rings in groups if self._attempt(rings, rings.memory.synchronize)]
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        for rings in groups:
-            rings.drain(final=True)
+        for rings in ended:
+            self._attempt(rings, functools.partial(rings.drain, final=True))
         # Each waits for the disassembler.
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             kernels = list(pool.map(self._checked, range(len(self._tables))))
@@ -261,6 +262,15 @@ class profile:
             self._notices.append(f"{self._missed_events:,} launches on the host are not listed")
         if not self._matched:
             self._tell(self._nothing())
+
+    def _attempt(self, rings: Rings, step: Callable[[], object]) -> bool:
+        """Do something with a GPU that the program may have left broken; what was read before is kept."""
+        try:
+            step()
+        except Exception as error:
+            self._tell(f"what GPU {rings.memory.index} still holds is not read: {_sentence(error)}")
+            return False
+        return True
 
     def _loss(self, groups: list[Rings]) -> Loss:
         lossy = [ring for rings in groups for ring in rings.rings if ring.lost]
@@ -407,7 +417,11 @@ class profile:
     def _checked(self, number: int) -> Kernel:
         """Return what is known about a kernel, what it is made of, and whether its records stand where they should."""
         kernel = self._kernels.get(number) or kernel_of(self._tables[number])
-        compiled = next(compiled for compiled, index, _ in self._compiled.values() if index == number)
+        # Other threads may be in the middle of a launch.
+        known = list(self._compiled.values())
+        compiled = next((compiled for compiled, index, _ in known if index == number), None)
+        if compiled is None:
+            return kernel
         try:
             plain = self._plain.get(number)
             if plain is not None:
@@ -477,7 +491,7 @@ class profile:
                     continue
                 try:
                     hurry |= rings.drain()
-                except TritonextError as error:
+                except Exception as error:
                     self._tell(f"the buffers of GPU {device} cannot be read: {_sentence(error)}")
                     return
             wait = 0 if hurry else self._interval

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
+import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -70,7 +72,7 @@ def load(path: str | pathlib.Path) -> Profile:
             described["host_offset"],
             tables[3],
         )
-    except (ValueError, KeyError, TypeError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise UserError(
             "the file is no profile", where=path, expected="an archive that profile.save wrote", found=str(error)
         ) from error

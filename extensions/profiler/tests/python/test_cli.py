@@ -8,7 +8,7 @@ import pytest
 
 from tritonext.errors import UserError
 from tritonext.testing import run_python
-from tritonext_profiler import cli, saving, storage
+from tritonext_profiler import ProfileWarning, cli, saving, storage
 from tritonext_profiler.assemble import assemble
 from tritonext_profiler.testing import H200, gemm_kernel, gemm_plan, record
 
@@ -41,6 +41,27 @@ def test_a_script_that_fails_leaves_what_came_before(tmp_path):
     assert "ValueError: wrong" in done.stderr
 
 
+def test_an_interrupted_script_leaves_what_came_before_in_every_file(tmp_path, monkeypatch):
+    (tmp_path / "script.py").write_text("import os\nos.chdir('elsewhere')\nraise KeyboardInterrupt\n")
+    for name in ("elsewhere", "p.html"):
+        (tmp_path / name).mkdir()
+
+    def run(*arguments):
+        monkeypatch.chdir(tmp_path)
+        try:
+            return cli.main(["-q", *arguments, "script.py"])
+        except KeyboardInterrupt:
+            pytest.fail("the interruption passes")
+
+    with pytest.warns(ProfileWarning):
+        assert run("-o", "p.json") == 130
+    assert (tmp_path / "p.json").is_file()
+    # The page cannot be written.
+    with pytest.warns(ProfileWarning), pytest.raises(IsADirectoryError):
+        run("-o", "p.html", "-o", "p.npz")
+    assert len(storage.load(tmp_path / "p.npz").launches) == 0
+
+
 def test_comparison_ends_with_a_status(stored, capsys):
     before, after = str(stored / "before.npz"), str(stored / "after.npz")
     assert cli.main(["compare", before, before]) == 0
@@ -68,6 +89,7 @@ def test_a_stored_profile_is_shown_and_written_anew(stored, tmp_path, capsys):
     [
         (["missing.py"], "no such script"),
         (["-o", "p.xml", __file__], "the suffix of the file says no format"),
+        (["-o", "absent/p.npz", __file__], "there is no such directory"),
         (["compare", __file__, __file__], "the file is no profile"),
         (["show", __file__], "the file is no JSON"),
     ],

@@ -39,13 +39,16 @@ def test_an_archive_reads_back_equal(gemm_profile, tmp_path):
         assert np.array_equal(value, other) if isinstance(value, np.ndarray) else value == other, field.name
 
 
-@pytest.mark.parametrize("damage", ["text", "other", "later"])
+@pytest.mark.parametrize("damage", ["text", "other", "later", "cut"])
 def test_what_is_no_profile_is_refused(gemm_profile, tmp_path, damage, monkeypatch):
     path = tmp_path / "p.npz"
     if damage == "text":
         path.write_text("no archive")
     elif damage == "other":
         np.savez(path, launches=np.zeros(3))
+    elif damage == "cut":
+        storage.save(gemm_profile, path)
+        path.write_bytes(path.read_bytes()[:-200])
     else:
         monkeypatch.setattr(storage, "VERSION", storage.VERSION + 1)
         storage.save(gemm_profile, path)
@@ -261,10 +264,13 @@ def test_comparison_judges_by_the_noise(tmp_path, wait, verdict):
     assert verdict in text.getvalue()
     assert not re.search("HGMMA|TTGIR", text.getvalue())
     for entry, stages in zip(summaries, (3, 4)):
-        entry["kernels"][0] |= {"opcodes": {"HGMMA": stages, "BAR": 2}, "ir": f"module {{\n  depth = {stages}\n}}\n"}
+        entry["kernels"][0] |= {
+            "opcodes": {"HGMMA": stages, "BAR": 2},
+            "ir": f"module {{\n  depth = {stages} {'wide ' * 40}end\n}}\n",
+        }
     differences = compare.compare(*summaries)
     assert differences[0].opcodes == {"HGMMA": (3, 4)}
     compare.show(differences, Console(file=text, width=160), code=True)
-    assert re.search(r"HGMMA 3 → 4[\s\S]*-  depth = 3\s+\+  depth = 4", text.getvalue())
+    assert re.search(r"HGMMA 3 → 4[\s\S]*-  depth = 3 (wide )+end\s+\+  depth = 4 (wide )+end", text.getvalue())
     summaries[1]["kernels"][0]["name"] = "other"
     assert {entry.verdict for entry in compare.compare(*summaries)} == {"gone", "new"}

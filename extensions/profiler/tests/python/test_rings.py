@@ -13,7 +13,7 @@ import tritonext
 import tritonext_profiler
 from tritonext.errors import UserError
 from tritonext.testing import fake_driver
-from tritonext_profiler import decode, format, integrity, rings
+from tritonext_profiler import decode, format, gpu, integrity, rings
 from tritonext_profiler.assemble import assemble
 from tritonext_profiler.model import Kernel, Loop, Region
 from tritonext_profiler.table import iterations, kernel_of, table_of
@@ -96,6 +96,34 @@ def test_what_is_overwritten_is_counted_and_the_rest_is_right(recording):
     back, true = decoded(group), assemble(*recording.columns)
     assert len(back.warps) == 64
     assert np.array_equal(back.warps["cycles"], true.warps["cycles"][4 * 48 - 64 : 4 * 48])
+
+
+def test_what_becomes_whole_while_it_is_read_waits(recording):
+    memory = FakeMemory()
+    group = made(memory)
+    ring = ring_of(group)
+    emulate(memory, ring.data_ptr(), ENTRY, recording, 0)
+    heads = memory.at(ring.segments, 48 * ring.bytes).reshape(48, ring.bytes)[:, : format.SEGMENT.itemsize]
+    heads = [row.view(format.SEGMENT) for row in heads]
+    for number, head in enumerate(heads):
+        if number != 30:
+            head["attempted"] = 1
+    done, heads[30]["done"] = heads[30]["done"].copy(), 0
+    read_rows, widths = memory.read_rows, []
+
+    def slow(address, pitch, width, count):
+        widths.append(width)
+        if width > format.SEGMENT.itemsize:
+            heads[30]["done"] = done
+        return read_rows(address, pitch, width, count)
+
+    memory.read_rows = slow
+    group.drain()
+    assert ring.tail == 30
+    group.drain()
+    assert ring.tail == 48
+    assert len(set(widths)) == 3
+    assert not decoded(group).warps["dropped"].any()
 
 
 def test_what_is_overwritten_while_it_is_read_is_left_out(recording):
@@ -198,6 +226,31 @@ def test_a_sample_is_told_apart_into_launches(recording):
     launches = decoded(group).launches
     assert launches["ctas"].tolist() == [3, 3, 3]
     assert launches["grid"].tolist() == [12, 12, 12]
+
+
+def test_no_memory_is_held_where_there_is_too_little(monkeypatch):
+    # The first of it would cross a multiple of 4 GiB.
+    memory = FakeMemory(base=(1 << 40) - 512)
+    allocate = memory.allocate
+
+    def once(size):
+        if memory.taken:
+            raise UserError("the GPU's driver refuses", found="CUDA_ERROR_OUT_OF_MEMORY")
+        return allocate(size)
+
+    monkeypatch.setattr(memory, "allocate", once)
+    with pytest.raises(UserError, match="driver refuses"):
+        ring_of(made(memory))
+    assert memory.taken == {}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_rows_wider_than_the_pinned_memory_are_read_one_by_one(monkeypatch, count):
+    memory = np.arange(120, dtype=np.uint8)
+    here = object.__new__(gpu.Gpu)
+    monkeypatch.setattr(gpu, "_CHUNK", 16)
+    monkeypatch.setattr(here, "read", lambda address, size: memory[address : address + size], raising=False)
+    assert np.array_equal(here.read_rows(0, 40, 20, count), memory.reshape(3, 40)[:count, :20])
 
 
 def test_beyond_the_memory_only_times_are_kept(recording):

@@ -383,13 +383,62 @@ def test_launches_for_which_there_is_no_room_are_counted(world):
     assert not again.data.loss
 
 
+def test_a_gpu_that_breaks_leaves_what_was_read(world, monkeypatch):
+    errors = [UserError("the GPU's driver refuses", found="CUDA_ERROR_ILLEGAL_ADDRESS")]
+
+    def broken():
+        if errors:
+            raise errors.pop()
+
+    p = profile(interval=60)
+    p.__enter__()
+    launch()
+    p._rings[0].drain()
+    launch()
+    monkeypatch.setattr(world.gpu, "synchronize", broken)
+    with pytest.warns(ProfileWarning, match="GPU 0 still holds is not read: the GPU's driver"):
+        p.__exit__(None, None, None)
+    assert p.data.launches["ticket"].tolist() == [0]
+    assert any("not read" in notice for notice in p.data.notices)
+
+
+def test_a_reader_that_fails_is_told_of(world, monkeypatch):
+    drain, reached = runtime.Rings.drain, threading.Event()
+
+    def broken(self, final=False):
+        if final:
+            return drain(self, final)
+        reached.set()
+        raise RuntimeError("broken")
+
+    def recorded():
+        with profile() as p:
+            launch()
+            assert reached.wait(60)
+        return p
+
+    monkeypatch.setattr(runtime.Rings, "drain", broken)
+    with pytest.warns(ProfileWarning, match="cannot be read: RuntimeError: broken"):
+        p = recorded()
+    assert len(p.data.launches) == 1
+
+
+def test_a_kernel_that_another_thread_begins_to_describe_is_no_obstacle(world):
+    with profile() as p:
+        launch()
+        p._tables.append({**world.entry, "kernel_id": "1" * 16})
+    assert len(p.data.launches) == 1
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
         ({"kernels": "("}, "no regular expression"),
+        ({"kernels": matmul}, "no regular expression"),
         ({"mode": "most"}, "the mode is unknown"),
         ({"sample": 0}, "sample is unusable"),
         ({"buffer": 1.5}, "buffer is unusable"),
+        ({"interval": "often"}, "interval is unusable"),
     ],
 )
 def test_arguments_that_cannot_be_used(keywords, message):
