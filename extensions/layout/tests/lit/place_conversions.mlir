@@ -105,20 +105,22 @@ tt.func public @invariant(%s: tensor<64xf32, #blocked>, %n: i32, %x: tensor<64x6
 
 // The exchange is narrowest before the casts.
 // CHECK-LABEL: @casts
-// CHECK: ttg.convert_layout %{{.+}} : tensor<64x64xi8, #mma{{[0-9]*}}> -> tensor<64x64xi8, #[[B:blocked[0-9]*]]>
-// CHECK-NEXT: arith.sitofp %{{.+}} : tensor<64x64xi8, #[[B]]> to tensor<64x64xf16, #[[B]]>
-// CHECK-NEXT: arith.extf
+// CHECK: %[[H:.+]] = ttg.convert_layout %arg0 : tensor<64x64xf16, #mma{{[0-9]*}}> -> tensor<64x64xf16, #[[B:blocked[0-9]*]]>
+// CHECK-NEXT: %[[F:.+]] = arith.extf %[[H]] : tensor<64x64xf16, #[[B]]> to tensor<64x64xf32, #[[B]]>
+// CHECK-NEXT: %[[T:.+]] = arith.addf %[[F]], %[[F]]
+// CHECK-NEXT: arith.extf %[[T]]
 // CHECK-NEXT: tt.return
 // REMARK: applied: conversions 1 -> 1,
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
-tt.func public @casts(%x: tensor<64x64xi8, #mma>) -> tensor<64x64xf32, #blocked> {
-  %h = arith.sitofp %x : tensor<64x64xi8, #mma> to tensor<64x64xf16, #mma>
-  %f = arith.extf %h : tensor<64x64xf16, #mma> to tensor<64x64xf32, #mma>
-  %y = ttg.convert_layout %f : tensor<64x64xf32, #mma> -> tensor<64x64xf32, #blocked>
-  tt.return %y : tensor<64x64xf32, #blocked>
+tt.func public @casts(%x: tensor<64x64xf16, #mma>) -> tensor<64x64xf64, #blocked> {
+  %f = arith.extf %x : tensor<64x64xf16, #mma> to tensor<64x64xf32, #mma>
+  %t = arith.addf %f, %f : tensor<64x64xf32, #mma>
+  %d = arith.extf %t : tensor<64x64xf32, #mma> to tensor<64x64xf64, #mma>
+  %y = ttg.convert_layout %d : tensor<64x64xf64, #mma> -> tensor<64x64xf64, #blocked>
+  tt.return %y : tensor<64x64xf64, #blocked>
 }
 }
 

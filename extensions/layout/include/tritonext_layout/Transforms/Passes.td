@@ -90,4 +90,76 @@ def PlaceConversionsPass : Pass<"layout-place-conversions", "mlir::ModuleOp"> {
   ];
 }
 
+def DeferReductionsPass : Pass<"layout-defer-reductions", "mlir::ModuleOp"> {
+  let summary = "Let threads finish the reductions that a loop accumulates after the loop";
+
+  let description = [{
+    `acc += tl.sum(x, axis)` in a loop makes threads exchange what they have in
+    each iteration, with shuffles, and with barriers if several warps share a
+    slice. This pass lets each thread accumulate its own part, over any axis and
+    in any layout, and exchanges once, after the loop.
+
+    Minima, maxima and integers stay the same to the bit. A sum or product of
+    floating-point numbers is added up in another order, as stock's
+    `optimize-thread-locality` does for the innermost axis.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+
+  let options = [
+    Option<"reorderSums", "reorder-sums", "bool", /*default=*/"true",
+           "also defer sums and products of floating-point numbers">,
+  ];
+}
+
+def ForceShufflesPass : Pass<"layout-force-shuffles", "mlir::ModuleOp"> {
+  let summary = "Let conversions within a warp use shuffles where those are cheaper";
+
+  let description = [{
+    Stock sends a conversion within a warp through shared memory unless it takes
+    fewer than two exchanges between registers and lanes. This pass compares the
+    prices of both and sets `force_warp_shuffle`, which needs no shared memory
+    and no barrier, where neither the time of a CTA nor the instructions of a
+    multiprocessor grow.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+}
+
+def WidenExchangesPass : Pass<"layout-widen-exchanges", "mlir::ModuleOp"> {
+  let summary = "Let conversions between warps take one round where shared memory is free";
+
+  let description = [{
+    Stock lowers a large conversion between warps in rounds over a small piece
+    of shared memory, with two barriers between one round and the next. At the
+    end of a kernel the buffers of its main loop are free. This pass writes the
+    whole tensor there and reads it back, with one barrier, in the layout that
+    stock's rounds have. It uses Triton's allocator to see whether the kernel
+    would need more shared memory, and leaves such conversions alone.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+}
+
+def NarrowIndicesPass : Pass<"layout-narrow-indices", "mlir::ModuleOp"> {
+  let summary = "Gather by indices of as many bits as the gathered dimension needs";
+
+  let description = [{
+    An index of `tt.gather` is below the size of the gathered dimension, so that
+    16 or 32 bits hold it. Indices of 64 bits take up to four times the
+    registers, and the shared memory where they are exchanged.
+  }];
+
+  let dependentDialects = [
+    "mlir::arith::ArithDialect",
+  ];
+}
+
 #endif // TRITONEXT_LAYOUT_TRANSFORMS_PASSES
