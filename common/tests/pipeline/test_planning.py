@@ -489,8 +489,10 @@ def test_wrappers_read_what_the_assembler_says():
 
     kernel = kernels.get("dropout")
     specialization = Specialization(kernel.fn, kernel.signature, kernel.constexprs, kernel.options)
-    with tritonext.use(Pipeline([wrap_stage("cubin", listen, key="listen")])):
+    # Two that listen to one assembler both hear it.
+    with tritonext.use(Pipeline([wrap_stage("cubin", listen, key=key) for key in ("inner", "outer")])):
         specialization.compile("cuda:90")
     specialization.compile("cuda:80")
-    (text,) = texts
+    text, same = texts
+    assert text == same
     assert "Compiling entry function 'dropout' for 'sm_90a'" in text

@@ -14,7 +14,8 @@ from triton.backends.nvidia import compiler
 
 __all__ = ["assembler_log"]
 
-_texts: ContextVar[list[str] | None] = ContextVar("texts", default=None)
+# A log within another one leaves that one nothing out.
+_logs: ContextVar[tuple[list[str], ...]] = ContextVar("logs", default=())
 _lock = threading.Lock()
 
 
@@ -26,9 +27,11 @@ class _Subprocess:
 
     def run(self, command: Any, *args: Any, **kwargs: Any) -> Any:
         done = subprocess.run(command, *args, **kwargs)
-        texts, log = _texts.get(), kwargs.get("stderr")
-        if texts is not None and hasattr(log, "name"):
-            texts.append(pathlib.Path(log.name).read_text())
+        logs, file = _logs.get(), kwargs.get("stderr")
+        if logs and hasattr(file, "name"):
+            text = pathlib.Path(file.name).read_text()
+            for texts in logs:
+                texts.append(text)
         return done
 
 
@@ -39,8 +42,8 @@ def assembler_log() -> Iterator[list[str]]:
         if not isinstance(compiler.subprocess, _Subprocess):
             compiler.subprocess = _Subprocess()
     texts: list[str] = []
-    token = _texts.set(texts)
+    token = _logs.set((*_logs.get(), texts))
     try:
         yield texts
     finally:
-        _texts.reset(token)
+        _logs.reset(token)
