@@ -100,6 +100,13 @@ bool dependsElementwise(Value value, Value source) {
     if (work[i] == source)
       return true;
     Operation *op = work[i].getDefiningOp();
+    // What a loop carries depends on the start if each iteration depends on the one before.
+    if (auto loop = dyn_cast_or_null<scf::ForOp>(op)) {
+      unsigned index = cast<OpResult>(work[i]).getResultNumber();
+      if (dependsElementwise(loop.getYieldedValues()[index], loop.getRegionIterArg(index)))
+        work.insert(loop.getInitArgs()[index]);
+      continue;
+    }
     if (op && (isa<ttg::ConvertLayoutOp>(op) ||
                (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op))))
       work.insert(op->operand_begin(), op->operand_end());

@@ -204,3 +204,31 @@ tt.func public @maximum(%x: tensor<64x64xf32, #mma>) -> tensor<64xf32, #ttg.slic
   tt.return %z : tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
 }
 }
+
+// -----
+
+// What is stored depends on what was read there, so that nothing needs the barrier.
+// CHECK-LABEL: @state_in_place
+// CHECK-NOT: convert_layout
+// CHECK: tt.return
+
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#pairs = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @state_in_place(%base: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #blocked>
+  %p = tt.splat %base : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>, #blocked>
+  %at = tt.addptr %p, %r : tensor<256x!tt.ptr<f32>, #blocked>, tensor<256xi32, #blocked>
+  %start = tt.load %at : tensor<256x!tt.ptr<f32>, #blocked>
+  %out = scf.for %i = %c0 to %n step %c1 iter_args(%state = %start) -> (tensor<256xf32, #blocked>) : i32 {
+    %x = ttg.convert_layout %state : tensor<256xf32, #blocked> -> tensor<256xf32, #pairs>
+    %y = arith.mulf %x, %x : tensor<256xf32, #pairs>
+    %z = ttg.convert_layout %y : tensor<256xf32, #pairs> -> tensor<256xf32, #blocked>
+    scf.yield %z : tensor<256xf32, #blocked>
+  }
+  tt.store %at, %out : tensor<256x!tt.ptr<f32>, #blocked>
+  tt.return
+}
+}
