@@ -32,11 +32,16 @@ LENGTHS = (1024, 4096, 8192)
 # The largest relative error of bfloat16: rounding of weights and of results.
 TOLERANCE = 1.6e-2
 HEAD = (BATCHES - 1, HEADS - 1)
+# Keys and values that programs read at the same time, of what the L2 cache holds: 50 MB.
+CACHED_BYTES = 32 * 2**20
 
 # Rows and columns of the tile, warps and stages.
 FORWARD = ((64, 64, 4, 3), (128, 64, 4, 2), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3))
+PERSISTENT = ((128, 64, 8, 3), (128, 128, 8, 2))
 KEYS = ((64, 64, 4, 2), (64, 128, 8, 2), (64, 128, 8, 3))
+PERSISTENT_KEYS = ((64, 64, 4, 2), (64, 128, 8, 2))
 QUERIES = ((64, 64, 4, 2), (128, 64, 8, 2), (128, 64, 8, 3), (128, 128, 8, 1))
+PERSISTENT_QUERIES = ((64, 64, 4, 2), (128, 64, 8, 3))
 
 
 def listed(fn: Any, table: tuple[tuple[int, ...], ...], **constants: Any) -> list[Config]:
@@ -45,8 +50,15 @@ def listed(fn: Any, table: tuple[tuple[int, ...], ...], **constants: Any) -> lis
 
 
 def blocks(size: str, length: int) -> Callable[[Config], tuple[int, ...]]:
-    """Return what computes the grid of a configuration, a program for each block of ``size``."""
-    return lambda config: (triton.cdiv(length, config.constants[size]), BATCHES * HEADS)
+    """Return what computes the grid of a configuration, a program for each block of ``size`` or for each processor."""
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+
+    def grid(config: Config) -> tuple[int, ...]:
+        if config.constants.get("PERSISTENT"):
+            return (processors,)
+        return (triton.cdiv(length, config.constants[size]), BATCHES * HEADS)
+
+    return grid
 
 
 class Attention:
@@ -61,14 +73,16 @@ class Attention:
         self.gradients = {name: torch.empty_like(p.q) for name in ("dq", "dk", "dv")}
         self.wanted = references(*(x[HEAD] for x in (p.q, p.k, p.v, p.do)), causal)
         sizes = {"heads": BATCHES * HEADS, "length": length, "scale": DIM**-0.5}
+        sizes["section"] = max(1, CACHED_BYTES // (2 * p.k[0, 0].nbytes))
         self.arguments = {"q": p.q, "k": p.k, "v": p.v, "out": self.out, "lse": self.lse, **sizes}
 
     def forward(self) -> Problem:
         """Return the candidates of the forward pass."""
         fn = corpus().attention.forward
-        choice = listed(fn, FORWARD, EVEN=True, CAUSAL=self.causal)
-        if self.causal:
-            choice += listed(fn, FORWARD, EVEN=True, CAUSAL=True, LOOPS=2)
+        choice = []
+        for loops in (1, 2) if self.causal else (1,):
+            constants = {"EVEN": True, "CAUSAL": self.causal, "LOOPS": loops}
+            choice += listed(fn, FORWARD, **constants) + listed(fn, PERSISTENT, PERSISTENT=True, **constants)
         p = self.operands
         return Problem(
             arguments=self.arguments,
@@ -86,20 +100,28 @@ class Attention:
     def backward(self) -> tuple[Problem, Problem]:
         """Return the candidates of the two kernels of the backward pass."""
         arguments = self.arguments | self.gradients | {"do": self.operands.do, "delta": self.delta}
+        fn = corpus().attention.keys_gradient
+        configs = []
+        for loops in (1, 2) if self.causal else (1,):
+            constants = {"CAUSAL": self.causal, "LOOPS": loops}
+            configs += listed(fn, KEYS, **constants) + listed(fn, PERSISTENT_KEYS, PERSISTENT=True, **constants)
         keys = Problem(
             arguments=arguments,
             outputs=[self.gradients["dk"], self.gradients["dv"]],
             references=self.wanted[2:],
             grid=blocks("BN", self.length),
-            configs=listed(corpus().attention.keys_gradient, KEYS, CAUSAL=self.causal),
+            configs=configs,
             part=lambda output: output[HEAD].clone(),
         )
+        fn = corpus().attention.queries_gradient
+        configs = listed(fn, QUERIES, CAUSAL=self.causal)
+        configs += listed(fn, PERSISTENT_QUERIES, PERSISTENT=True, CAUSAL=self.causal)
         queries = replace(
             keys,
             outputs=[self.gradients["dq"]],
             references=self.wanted[1:2],
             grid=blocks("BM", self.length),
-            configs=listed(corpus().attention.queries_gradient, QUERIES, CAUSAL=self.causal),
+            configs=configs,
         )
         return keys, queries
 

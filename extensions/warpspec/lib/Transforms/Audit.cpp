@@ -317,6 +317,9 @@ private:
       return find(&op, "an op with code in it is not known");
     useOperands(op);
     evaluate(&op);
+    for (Type type : op.getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        madeFactors += isa<ttg::DotOperandEncodingAttr>(tensor.getEncoding());
   }
 
   bool touchesArrays(Operation &op) {
@@ -349,7 +352,7 @@ private:
         Datum factor = get(dot.getA());
         factor.reader = products;
         set(dot.getA(), factor);
-        factors.push_back(products);
+        factors.push_back({products, madeFactors});
       }
     } else {
       add(EventKind::EndProducts, dot, {}, 0);
@@ -359,16 +362,16 @@ private:
     set(dot.getD(), sum);
   }
 
-  /// Checks that registers that a product reads until it has ended pass through the wait for it.
-  /// They would be taken for free before.
+  /// Checks that registers that a product reads until it has ended pass through the wait for it, or
+  /// that no other factor is made before. They would be taken for free.
   void checkFactors(ttng::WarpGroupDotWaitOp wait) {
     int64_t ended = products - wait.getPendings();
-    for (int64_t product : factors)
-      if (product <= ended && llvm::none_of(wait.getInputs(), [&](Value input) {
-            return get(input).reader >= product;
-          }))
+    for (auto [product, made] : factors)
+      if (product <= ended && made != madeFactors &&
+          llvm::none_of(wait.getInputs(),
+                        [&](Value input) { return get(input).reader >= product; }))
         find(wait, "a product ends of which nothing has kept the registers");
-    llvm::erase_if(factors, [&](int64_t product) { return product <= ended; });
+    llvm::erase_if(factors, [&](auto factor) { return factor.first <= ended; });
   }
 
   /// Writes down that an op reads tiles, or sums of products that may still go on.
@@ -396,9 +399,8 @@ private:
   /// Returns the length of a loop, of which tasks that take turns have every other iteration: then
   /// the step is twice that of another loop, and the lower bound is that one's or a step above it.
   /// A loop that starts a step above a lower bound has its first iteration in front of it.
-  int64_t lengthOf(scf::ForOp loop) {
-    Datum lower = get(loop.getLowerBound()), upper = get(loop.getUpperBound()),
-          step = get(loop.getStep());
+  int64_t lengthOf(scf::ForOp loop, const Datum &lower, const Datum &upper) {
+    Datum step = get(loop.getStep());
     unsigned height = heightOf(loop);
     if (!step.sum || pairs[*step.sum].first.name != pairs[*step.sum].second.name) {
       if (!lower.sum || pairs[*lower.sum].second.name != step.name)
@@ -428,7 +430,7 @@ private:
 
   void run(scf::ForOp loop) {
     Datum lower = get(loop.getLowerBound()), step = get(loop.getStep());
-    int64_t length = lengthOf(loop);
+    int64_t length = lengthOf(loop, lower, get(loop.getUpperBound()));
     SmallVector<Datum> carried;
     for (Value init : loop.getInitArgs())
       carried.push_back(get(init));
@@ -465,7 +467,8 @@ private:
       auto second = loop.getLowerBound().getDefiningOp<arith::AddIOp>();
       if (second && second.getLhs() == compare.getLhs() && second.getRhs() == loop.getStep() &&
           loop.getUpperBound() == compare.getRhs()) {
-        lengthOf(loop);
+        // Its own lower bound is computed behind the condition.
+        lengthOf(loop, get(compare.getLhs()), get(compare.getRhs()));
         known.erase(compare);
       }
     }
@@ -634,9 +637,9 @@ private:
   /// Operands of sums and differences.
   std::vector<std::pair<Datum, Datum>> pairs;
   DenseMap<Operation *, unsigned> heights;
-  int64_t products = 0, ops = 0;
-  /// Products that read a factor from registers and may go on.
-  SmallVector<int64_t> factors;
+  int64_t products = 0, ops = 0, madeFactors = 0;
+  /// Products that read a factor from registers and may go on, and how many factors had been made.
+  SmallVector<std::pair<int64_t, int64_t>> factors;
 };
 
 //===----------------------------------------------------------------------===//
@@ -673,6 +676,9 @@ public:
         loose(tasks.size()), waits(tasks.size()), expected(tasks.size()), waitedFor(tasks.size()) {
     for (auto &[place, count] : counts)
       barriers[place].count = barriers[place].missing = count;
+    for (const std::vector<Event> &events : tasks)
+      hasReaders |=
+          llvm::any_of(events, [](const Event &event) { return event.kind == EventKind::Read; });
   }
 
   /// `stopsBehindArrivals` lets the other tasks go on behind each arrival: what a task gives away
@@ -699,7 +705,7 @@ public:
       if (!copies.empty())
         find(copies.front()->op, "nothing waits for a copy");
     for (auto &[place, tile] : tiles)
-      if (tile.isFull)
+      if (tile.isFull && hasReaders)
         find(place.first.getDefiningOp(), "a tile is copied and not read");
     for (unsigned task : order)
       if (ended[task] != started[task] && !tasks[task].empty())
@@ -832,7 +838,7 @@ private:
   /// Checks that a tile may be filled.
   void fill(const Event &event) {
     Tile &tile = tiles[event.place];
-    if (tile.isCopied || tile.isFull)
+    if (tile.isCopied || (tile.isFull && hasReaders))
       find(event.op, "a tile is filled again before it was read");
     for (auto [reader, product] : tile.readers)
       if (product > ended[reader])
@@ -882,6 +888,9 @@ private:
   }
 
   ArrayRef<std::vector<Event>> tasks;
+  /// Whether anything is read. Where all loops of products are empty, what is loaded around them is
+  /// not.
+  bool hasReaders = false;
   SmallVector<size_t> next;
   SmallVector<int64_t> ended, started;
   /// Copies of the threads of a task that no barrier counts yet.

@@ -49,22 +49,40 @@ public:
   /// Builds the body but for the product that is put off, and the one before if there is any.
   void build(std::optional<Pending> pending) {
     turn = products.hasTurns ? Turn::Wanted : Turn::Over;
+    Block *body = products.loop.getBody();
+    // What loads go on beside the first product are at the start.
+    Block::iterator rest = body->begin();
+    for (Operation *load : products.ahead)
+      if (load->isBeforeInBlock(products.dots.front()) &&
+          (rest == body->begin() || !load->isBeforeInBlock(&*rest)))
+        rest = std::next(load->getIterator());
+    for (Operation &op : llvm::make_range(body->begin(), rest))
+      builder.clone(op, mapping);
     for (ttng::WarpGroupDotOp dot : products.dots)
       if (isEarly(dot))
         startProduct(dot);
     if (pending)
       startDelayed(*pending);
-    for (Operation &op : products.loop.getBody()->without_terminator()) {
+    llvm::SetVector<Operation *> roundings = findRoundings();
+    for (Operation &op : llvm::make_range(rest, body->without_terminator().end())) {
       auto dot = dyn_cast<ttng::WarpGroupDotOp>(op);
-      if (isLoad(op) || isViewOfRing(op) || (dot && (dot == products.delayed || isEarly(dot))))
+      if (isLoad(op) || isViewOfRing(op) || (dot && (dot == products.delayed || isEarly(dot))) ||
+          roundings.contains(&op))
         continue;
       finishOperands(op);
-      if (dot)
-        startProduct(dot);
-      else
+      if (!dot) {
         builder.clone(op, mapping);
+        settled = started;
+        continue;
+      }
+      // The factor of one that has run beside what was computed since then is free.
+      if (products.isInOrder)
+        finish(settled);
+      startProduct(dot);
     }
     finish(started);
+    for (Operation *op : llvm::reverse(roundings))
+      builder.clone(*op, mapping);
   }
 
   /// Builds the product that is put off alone, and returns its sum.
@@ -113,6 +131,19 @@ private:
     return found;
   }
 
+  /// Finds the ops, the last first, that round the factor of the product that is put off. The one
+  /// before reads its registers until it has ended, so the next is put there behind that.
+  llvm::SetVector<Operation *> findRoundings() const {
+    llvm::SetVector<Operation *> found;
+    Operation *op = products.delayed.getA().getDefiningOp();
+    while (op && op->getBlock() == products.loop.getBody() && op->hasOneUse() &&
+           isa<ttg::ConvertLayoutOp, arith::TruncFOp, mlir::triton::FpToFpOp>(op)) {
+      found.insert(op);
+      op = op->getOperand(0).getDefiningOp();
+    }
+    return found;
+  }
+
   bool isLoad(Operation &op) const {
     return llvm::any_of(products.loads, [&](const RingLoad &ring) {
       return ring.load == &op || ring.buffer == &op;
@@ -123,11 +154,13 @@ private:
     return op.hasTrait<OpTrait::MemDescViewTrait>() && products.loadOf(op.getResult(0));
   }
 
-  /// Whether a product needs nothing that the iteration computes.
+  /// Whether a product is started at once: it needs nothing that the iteration computes.
   bool isEarly(ttng::WarpGroupDotOp dot) const {
-    return dot != products.delayed && llvm::all_of(dot->getOperands(), [&](Value operand) {
-             return products.loadOf(operand) || products.loop.isDefinedOutsideOfLoop(operand);
-           });
+    if (dot == products.delayed || (products.isInOrder && dot != products.dots.front()))
+      return false;
+    return llvm::all_of(dot->getOperands(), [&](Value operand) {
+      return products.loadOf(operand) || products.loop.isDefinedOutsideOfLoop(operand);
+    });
   }
 
   void waitFor(unsigned ring, RingState state, Location loc) {
@@ -152,14 +185,19 @@ private:
     return builder.clone(*op, inner)->getResult(0);
   }
 
+  /// Waits for the tiles of the iteration that a product reads.
+  void awaitTiles(ttng::WarpGroupDotOp dot) {
+    for (Value operand : dot->getOperands())
+      if (const RingLoad *load = products.loadOf(operand);
+          load && !std::exchange(isFull[load->ring], true))
+        waitFor(load->ring, now[load->ring], load->load->getLoc());
+  }
+
   void startProduct(ttng::WarpGroupDotOp dot) {
+    awaitTiles(dot);
     IRMapping operands;
     for (Value operand : dot->getOperands()) {
       const RingLoad *load = products.loadOf(operand);
-      if (load && !isFull[load->ring]) {
-        waitFor(load->ring, now[load->ring], load->load->getLoc());
-        isFull[load->ring] = true;
-      }
       operands.map(operand, load ? viewAt(operand, *load, now[load->ring])
                                  : mapping.lookupOrDefault(operand));
     }
@@ -211,26 +249,39 @@ private:
     if (ended.empty())
       return;
     unfinished = std::move(others);
-    SmallVector<Value> sums;
-    for (Unfinished &product : ended)
-      sums.push_back(product.sum);
+    // The stock pass that removes conversions gives all results of an op one layout.
+    llvm::MapVector<Attribute, SmallVector<Value>> waited;
+    auto layoutOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getEncoding();
+    };
     // A product reads the registers of a factor until it has ended (PTX ISA, wgmma.mma_async), and
-    // they are taken for free before if nothing uses them then.
+    // they are taken for free before if nothing uses them then. That the one factor of an iteration
+    // passes through the wait costs instructions, and it is made again behind that.
+    auto isFactor = [](Value value) { return isa<RankedTensorType>(value.getType()); };
+    bool isAlone = llvm::count_if(products.dots, [&](ttng::WarpGroupDotOp dot) {
+                     return isFactor(dot.getA());
+                   }) == 1;
     for (Unfinished &product : ended)
-      if (isa<RankedTensorType>(product.factor.getType()))
-        sums.push_back(product.factor);
-    auto wait = ttng::WarpGroupDotWaitOp::create(builder, ended.back().dot.getLoc(), sums,
-                                                 started - number, /*warpGroupLocal=*/true);
-    if (turn == Turn::Taken) {
-      wait->setAttr(passesTurn, builder.getUnitAttr());
-      turn = Turn::Over;
+      if (isFactor(product.factor) && !(isAlone && product.dot == products.delayed))
+        waited[layoutOf(product.factor)].push_back(product.factor);
+    for (Unfinished &product : ended)
+      waited[layoutOf(product.sum)].push_back(product.sum);
+    Location loc = ended.back().dot.getLoc();
+    for (auto &[layout, values] : waited) {
+      auto wait = ttng::WarpGroupDotWaitOp::create(builder, loc, values, started - number,
+                                                   /*warpGroupLocal=*/true);
+      if (turn == Turn::Taken) {
+        wait->setAttr(passesTurn, builder.getUnitAttr());
+        turn = Turn::Over;
+      }
+      for (Unfinished &product : ended)
+        if (auto known = llvm::find(values, product.sum); known != values.end())
+          mapping.map(product.original, wait.getResult(known - values.begin()));
     }
-    for (auto [product, sum] : llvm::zip(ended, wait.getResults()))
-      mapping.map(product.original, sum);
     for (Unfinished &product : ended)
       for (unsigned ring : ringsOf(product.dot))
         if (--readers[ring] == 0)
-          release(ring, isHeld(ring) ? before[ring] : now[ring], wait.getLoc());
+          release(ring, isHeld(ring) ? before[ring] : now[ring], loc);
   }
 
   void release(unsigned ring, RingState state, Location loc) {
@@ -249,8 +300,23 @@ private:
   SmallVector<unsigned> readers;
   SmallVector<Unfinished> unfinished;
   unsigned started = 0;
+  /// How many products were started in front of the op that was built last.
+  unsigned settled = 0;
   Turn turn = Turn::Over;
 };
+
+/// Hides where a sum comes from. The stock pass that removes conversions puts one of what a
+/// conditional gives into it, if one of the branches computes nothing: the sum would be converted
+/// in front of a second loop too, which adds to it.
+Value opaque(OpBuilder &builder, Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.getElementType().isF32())
+    return value;
+  return mlir::triton::ElementwiseInlineAsmOp::create(builder, value.getLoc(), TypeRange(type),
+                                                      "mov.b32 $0, $1;", "=r,r", /*pure=*/false,
+                                                      /*packedElement=*/1, value)
+      ->getResult(0);
+}
 
 } // namespace
 
@@ -272,7 +338,9 @@ RingStates rewriteChain(ProductLoop &products, ArrayRef<Ring> rings, const RingS
   auto conditional =
       scf::IfOp::create(builder, loc, types, hasRun, /*addThenBlock=*/true, /*addElseBlock=*/true);
   builder.setInsertionPointToStart(conditional.elseBlock());
-  SmallVector<Value> unchanged(loop.getInitArgs());
+  SmallVector<Value> unchanged;
+  for (Value init : loop.getInitArgs())
+    unchanged.push_back(opaque(builder, init));
   unchanged.append(valuesOf(start));
   scf::YieldOp::create(builder, loc, unchanged);
 

@@ -14,7 +14,8 @@ namespace {
 class Consumer {
 public:
   Consumer(Plan &plan, ArrayRef<Ring> rings)
-      : plan(plan), rings(rings), ring(rings.front()), rewriter(plan.first->getContext()) {}
+      : plan(plan), rings(rings), numInner(rings.size() - plan.outer.size()), ring(rings.front()),
+        rewriter(plan.first->getContext()) {}
 
   /// Lets the loops and conditionals of the path in a block carry the positions in the rings, from
   /// each to the next, and returns the positions behind them.
@@ -23,6 +24,15 @@ public:
     for (Operation &op : block)
       if (plan.path.contains(&op))
         onPath.push_back(&op);
+    Operation *behind = onPath.empty() ? nullptr : onPath.back()->getNextNode();
+    SmallVector<RingLoad> outer;
+    for (const RingLoad &load : plan.outer)
+      if (load.load->getBlock() == &block)
+        outer.push_back(load);
+    for (const RingLoad &load : outer) {
+      llvm::erase_if(plan.outer, [&](RingLoad &known) { return known.load == load.load; });
+      takeOuter(load, states[load.ring]);
+    }
     for (Operation *op : onPath) {
       plan.path.remove(op);
       ProductLoop *products =
@@ -30,20 +40,48 @@ public:
       if (products == plan.loops.end())
         products = nullptr;
       if (products && products->delayed)
-        states = rewriteChain(*products, rings, states);
+        llvm::copy(rewriteChain(*products, rings.take_front(numInner),
+                                RingStates(llvm::ArrayRef(states).take_front(numInner))),
+                   states.begin());
       else if (auto loop = dyn_cast<scf::ForOp>(op))
         states = rewriteLoop(loop, products, states);
       else
         states = rewriteConditional(cast<scf::IfOp>(op), states);
     }
+    for (const RingLoad &load : outer) {
+      rewriter.setInsertionPoint(behind);
+      RingState &state = states[load.ring];
+      const Ring &ring = rings[load.ring];
+      Location loc = behind->getLoc();
+      Value empty = viewOf(rewriter, loc, ring.empty, state.slot, /*isMutable=*/true);
+      ttng::ArriveBarrierOp::create(rewriter, loc, empty, ring.arrivals)
+          ->setAttr(separateWarps, rewriter.getUnitAttr());
+      state = ring.next(rewriter, loc, state);
+    }
     return states;
   }
 
 private:
+  /// Puts the tile of a slot in the place of what is loaded around a chain.
+  void takeOuter(const RingLoad &load, RingState state) {
+    const Ring &ring = rings[load.ring];
+    Location loc = load.load->getLoc();
+    rewriter.setInsertionPoint(load.load);
+    Value full = viewOf(rewriter, loc, ring.full, state.slot, /*isMutable=*/true);
+    ttng::WaitBarrierOp::create(rewriter, loc, full, state.phase)
+        ->setAttr(separateWarps, rewriter.getUnitAttr());
+    ttg::LocalAllocOp buffer = load.buffer;
+    Value tile =
+        viewOf(rewriter, loc, ring.tiles.front(), state.slot, buffer.getType().getMutableMemory());
+    rewriter.replaceOp(buffer, tile);
+    rewriter.eraseOp(load.load);
+  }
+
   /// Whether a loop loads something or makes descriptors of its own, beside what the ring is for.
-  static bool hasLoads(scf::ForOp loop) {
-    return llvm::any_of(loop.getBody()->without_terminator(), [](Operation &op) {
-      return isa<mlir::triton::MakeTensorDescOp, mlir::triton::DescriptorLoadLikeOpInterface>(op);
+  bool hasLoads(scf::ForOp loop) const {
+    return llvm::any_of(loop.getBody()->without_terminator(), [&](Operation &op) {
+      return llvm::none_of(plan.outer, [&](const RingLoad &ring) { return ring.load == &op; }) &&
+             isa<mlir::triton::MakeTensorDescOp, mlir::triton::DescriptorLoadLikeOpInterface>(op);
     });
   }
 
@@ -255,6 +293,8 @@ private:
 
   Plan &plan;
   ArrayRef<Ring> rings;
+  /// Rings of the loops of products.
+  unsigned numInner;
   /// The only one, where no product needs another.
   const Ring &ring;
   IRRewriter rewriter;

@@ -12,6 +12,7 @@
 using namespace mlir;
 namespace tt = mlir::triton;
 namespace ttg = mlir::triton::gpu;
+namespace ttng = mlir::triton::nvidia_gpu;
 
 namespace tritonext::warpspec {
 namespace {
@@ -27,19 +28,27 @@ int64_t bytesOfThread(tt::LoadOp load) {
          llvm::divideCeil(tt::getPointeeBitWidth(load.getPtr().getType()), 8);
 }
 
-/// Adds the ops behind `products` in its block that `op` needs, and returns whether they can be in
-/// front of it.
-bool collect(Operation *op, Operation *products, llvm::SetVector<Operation *> &needed) {
+/// Adds the ops behind a place that `op` needs, and returns whether they can be in front of it.
+bool collect(Operation *op, llvm::function_ref<bool(Operation *)> isBehind,
+             llvm::SetVector<Operation *> &needed) {
   for (Value operand : op->getOperands()) {
     Operation *owner = operand.getDefiningOp();
-    if (!owner || owner->getBlock() != products->getBlock() || owner->isBeforeInBlock(products) ||
-        needed.contains(owner))
+    if (!owner || !isBehind(owner) || needed.contains(owner))
       continue;
-    if (owner == products || owner->getNumRegions() != 0 || !isMemoryEffectFree(owner) ||
-        !collect(owner, products, needed))
+    if (owner->getNumRegions() != 0 || !isMemoryEffectFree(owner) ||
+        !collect(owner, isBehind, needed))
       return false;
   }
   needed.insert(op);
+  return true;
+}
+
+/// Whether nothing is computed between two products.
+bool isBeside(Operation *product, Operation *later) {
+  for (Operation *op = product->getNextNode(); op != later; op = op->getNextNode())
+    if (!isa<ttng::WarpGroupDotOp, ttg::LocalAllocOp, tt::DescriptorLoadOp>(op) &&
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+      return false;
   return true;
 }
 
@@ -69,12 +78,37 @@ void loadEarly(ProductLoop &loop) {
       break;
     }
   }
+  auto isBehind = [&](Operation *op) {
+    return op->getBlock() == products->getBlock() && !op->isBeforeInBlock(products);
+  };
   for (tt::LoadOp load : loads) {
     llvm::SetVector<Operation *> needed;
-    if (!collect(load, products, needed))
+    if (!collect(load, isBehind, needed))
       continue;
     for (Operation *op : needed)
       op->moveBefore(products);
+  }
+}
+
+void loadFirst(ProductLoop &products) {
+  Block *body = products.loop.getBody();
+  for (tt::LoadOp load : products.ahead) {
+    llvm::SetVector<Operation *> needed;
+    collect(load, [&](Operation *op) { return op->getBlock() == body; }, needed);
+    // Products that start in order go on beside loads for what comes behind them.
+    Operation *first = products.dots.front(), *place = first;
+    if (products.isInOrder)
+      for (ttng::WarpGroupDotOp dot : products.dots)
+        if (dot->isBeforeInBlock(load) && !isBeside(place, dot))
+          place = dot;
+    if (place == first) {
+      for (Operation *op : llvm::reverse(needed))
+        op->moveBefore(body, body->begin());
+      continue;
+    }
+    for (Operation *op : needed)
+      if (place->isBeforeInBlock(op))
+        op->moveBefore(place);
   }
 }
 

@@ -25,6 +25,7 @@ namespace {
 constexpr int64_t kibi = 1024;
 constexpr int64_t sharedOfSM = 228 * kibi, sharedOfBlock = kibi, sharedReserve = 2 * kibi;
 constexpr int64_t registersOfSM = 64 * kibi, mostRegisters = 248, mostBlocks = 4;
+constexpr int32_t leastRegisters = 24;
 constexpr int64_t leastSlots = 2, mostSlots = 8;
 // Time from the issue of a copy until its bytes are there, and products of 16-bit operands that an
 // SM of Hopper finishes in a cycle: 989 TFLOPS by 132 SM at 1.83 GHz.
@@ -37,7 +38,7 @@ constexpr int64_t threadsPerWarp = 32, warpsPerGroup = 4;
 // beside the sums that it adds to.
 constexpr int64_t leastSpare = 48, leastSpareOfInstruction = 32;
 // Registers of a thread that hold what is loaded an iteration ahead.
-constexpr int64_t mostBytesAhead = 32;
+constexpr int64_t mostBytesAhead = 32, mostBytesFirst = 64;
 // 128 registers of each thread of a warp group.
 constexpr int64_t mostSumsOfGroup = 128 * threadsPerWarp * warpsPerGroup;
 constexpr unsigned leastCopyBits = 32, leastBitsInRegisters = 16;
@@ -219,8 +220,8 @@ public:
   }
 
   Verdict run() {
-    if (!findPath() || !findProducts() || !checkTurns() || !findLeaving() || !needAll() ||
-        !checkMemory() || !findLoadsAhead() || !checkComputing() || !fit())
+    if (!findPath() || !findProducts() || !findOuter() || !checkTurns() || !findLeaving() ||
+        !needAll() || !checkMemory() || !findLoadsAhead() || !checkComputing() || !fit())
       return {std::nullopt, std::move(reason), at};
     return {std::move(plan), "", nullptr};
   }
@@ -370,6 +371,16 @@ private:
     return false;
   }
 
+  /// Whether an iteration computes a value from one that the loop carries.
+  static bool dependsOn(scf::ForOp loop, Value value, BlockArgument carried) {
+    if (value == carried)
+      return true;
+    Operation *op = value.getDefiningOp();
+    return op && !loop.isDefinedOutsideOfLoop(value) &&
+           llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return dependsOn(loop, operand, carried); });
+  }
+
   /// Checks what a chain of products needs beside other loops, and whether it gains.
   bool checkChain(ProductLoop &products) {
     ttng::WarpGroupDotOp last = products.delayed;
@@ -392,13 +403,9 @@ private:
       // Tiles are needed, and free again, one after another.
       ring.ring = number;
     }
-    for (Operation &op : products.loop.getBody()->without_terminator())
-      if (auto load = dyn_cast<tt::LoadOp>(op); load && !isScalar(load.getType()))
-        return decline(load,
-                       "a chain of products is computed with what is loaded through pointers");
     int64_t cycles = cyclesOf(products);
     for (ttng::WarpGroupDotOp dot : products.dots)
-      if (dot != last)
+      if (dot != last && !isa<BlockArgument>(dot.getC()))
         cycles += dot.getD().getType().getNumElements() / elementsPerCycle;
     bool isPair = plan.consumerWarps == 2 * warpsPerGroup;
     if (int64_t least = isPair ? leastChainOfGroups : leastChainOfGroup; cycles < least)
@@ -412,12 +419,37 @@ private:
     return true;
   }
 
+  /// Finds what a loop around a chain loads for it. The producer copies that too, if it can.
+  bool findOuter() {
+    for (ProductLoop &products : plan.loops)
+      for (ttng::WarpGroupDotOp dot : products.dots)
+        for (Value operand : {Value(dot.getA()), Value(dot.getB())})
+          if (auto alloc = throughViews(operand).getDefiningOp<ttg::LocalAllocOp>();
+              alloc && products.delayed && plan.contains(alloc) &&
+              products.loop.isDefinedOutsideOfLoop(alloc))
+            addOuter(products, alloc);
+    return true;
+  }
+
+  void addOuter(ProductLoop &products, ttg::LocalAllocOp alloc) {
+    auto isKnown = [&](const RingLoad &ring) { return ring.buffer == alloc; };
+    if (llvm::any_of(plan.outer, isKnown))
+      return;
+    auto load = alloc.getSrc() ? alloc.getSrc().getDefiningOp<tt::DescriptorLoadOp>() : nullptr;
+    bool isPossible = load && load->hasOneUse() && load->getBlock() == alloc->getBlock() &&
+                      plan.path.contains(alloc->getParentOp()) && feedsDots(alloc) &&
+                      isTileOf(alloc.getType(), load.getDesc().getType());
+    if (isPossible)
+      plan.outer.push_back(
+          {load, alloc, nullptr, 0, plan.numRings() + unsigned(plan.outer.size())});
+    else
+      // Threads write the tile, and meet where it is read.
+      products.hasTurns = false;
+  }
+
   /// Whether threads of both warp groups may wait for each other while a chain of products runs. A
-  /// group that waits for its turn would then never get it. In a loop around the chain, they meet
-  /// where an operand is written to shared memory.
+  /// group that waits for its turn would then never get it.
   static bool canMeet(scf::ForOp chain) {
-    if (chain->getParentOfType<LoopLikeOpInterface>())
-      return true;
     return chain
         .walk([](Operation *op) {
           bool isKnown =
@@ -596,6 +628,10 @@ private:
         for (Value operand : ring.load->getOperands())
           if (!need(operand))
             return false;
+    for (RingLoad &ring : plan.outer)
+      for (Value operand : ring.load->getOperands())
+        if (!need(operand))
+          return false;
     return true;
   }
 
@@ -719,6 +755,8 @@ private:
     for (ProductLoop &products : plan.loops)
       for (RingLoad &ring : products.loads)
         addresses.push_back(&ring.load->getOpOperand(0));
+    for (RingLoad &ring : plan.outer)
+      addresses.push_back(&ring.load->getOpOperand(0));
     for (tt::LoadOp table : tables)
       addresses.push_back(&table.getPtrMutable());
     auto kernel = firstLoop()->getParentOfType<tt::FuncOp>();
@@ -746,7 +784,7 @@ private:
   bool findLoadsAhead() {
     auto kernel = firstLoop()->getParentOfType<tt::FuncOp>();
     for (ProductLoop &products : plan.loops)
-      if (!products.delayed && !findLoadsAhead(kernel, products))
+      if (!findLoadsAhead(kernel, products))
         return false;
     return true;
   }
@@ -759,8 +797,19 @@ private:
         continue;
       auto type = dyn_cast<RankedTensorType>(load.getType());
       int64_t bytes = type ? bytesOf(type) / (threadsPerWarp * plan.consumerWarps) : 0;
-      bool isSmall = bytes <= mostBytesAhead;
-      if (isSmall && canLoadAhead(products.loop, load) &&
+      if (type && products.delayed)
+        bytes = int64_t(ttg::getTotalElemsPerThread(type)) * bytesOf(type) / type.getNumElements();
+      bool isSmall = bytes <= (products.delayed ? mostBytesFirst : mostBytesAhead);
+      // The sum of a product that is put off is not there yet.
+      auto sum =
+          products.delayed
+              ? products.loop
+                    .getRegionIterArgs()[products.delayed.getD().use_begin()->getOperandNumber()]
+              : BlockArgument();
+      bool needsSum = sum && llvm::any_of(load->getOperands(), [&](Value operand) {
+                        return dependsOn(products.loop, operand, sum);
+                      });
+      if (isSmall && !needsSum && canLoadAhead(products.loop, load) &&
           !findWriter(kernel, &load.getPtrMutable()))
         products.ahead.push_back(load);
       else if (type)
@@ -783,10 +832,11 @@ private:
     OtherBytes bytes;
     llvm::SmallDenseSet<Type> staged;
     firstLoop()->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
+      auto isPart = [&](const RingLoad &ring) {
+        return ring.load == op || ring.buffer == op || ring.inRegisters == op;
+      };
       auto isRing = [&](const ProductLoop &products) {
-        return llvm::any_of(products.loads, [&](const RingLoad &ring) {
-          return ring.load == op || ring.buffer == op || ring.inRegisters == op;
-        });
+        return llvm::any_of(products.loads, isPart);
       };
       auto isStagedOperand = [&](ttg::LocalAllocOp alloc) {
         return llvm::any_of(plan.loops, [&](const ProductLoop &products) {
@@ -796,7 +846,7 @@ private:
       auto isStore = [](Operation *user) { return isa<tt::DescriptorStoreLikeOpInterface>(user); };
       // Stock stages what TMA stores in the layout that it has.
       bool isStaged = isa<ttg::ConvertLayoutOp>(op) && llvm::all_of(op->getUsers(), isStore);
-      if (isStaged || llvm::any_of(plan.loops, isRing))
+      if (isStaged || llvm::any_of(plan.loops, isRing) || llvm::any_of(plan.outer, isPart))
         return;
       // What is staged or exchanged is over before the next of its kind.
       int64_t &passing = plan.contains(op) ? bytes.inside : bytes.behind;
@@ -873,15 +923,36 @@ private:
     int64_t most = options.slots ? least : std::max<int64_t>(least, held);
     OtherBytes other = otherBytes();
     int64_t room = 0;
+    // One warp group alone computes nothing beside products that start in order: 0.65 to 0.79 of
+    // the stock schedule for gradients of keys, tiles of 64x64 and heads of 128.
+    bool mayBeInOrder = plan.loops.front().delayed && plan.consumerWarps == 2 * warpsPerGroup;
+    if (!planRegisters(1) && mayBeInOrder) {
+      for (ProductLoop &products : plan.loops)
+        products.isInOrder = true;
+      plan.producerRegisters = leastRegisters;
+    }
     if (!planRegisters(1) && plan.loops.front().delayed)
       return decline(firstLoop(), "the chain of products takes more registers than threads have");
     if (!planRegisters(1))
       return decline(firstLoop(), "products take more registers than a thread has, of " +
                                       Twine(plan.launchRegisters) + " at launch");
+    // A tile that the product that is put off reads too is held for two iterations: with two slots
+    // the gradient of queries had 0.61 of its speed.
+    int64_t leastHeld = leastSlots;
+    for (const ProductLoop &products : plan.loops)
+      for (unsigned ring = 0; ring != plan.numRings(); ++ring)
+        if (products.delayed && products.isRead(ring, true) && products.isRead(ring, false))
+          leastHeld = leastSlots + 1;
     // A kernel with a loop over tiles is launched with one block for each SM.
     for (int64_t blocks = plan.isPersistent() ? 1 : mostBlocks; blocks != 0; --blocks) {
       int64_t shared = sharedOfSM / blocks - sharedOfBlock - other.lasting;
-      room = (shared - sharedReserve - other.inside) / plan.slotBytes();
+      int64_t free = shared - sharedReserve - other.inside, outer = 0;
+      for (const RingLoad &ring : plan.outer)
+        outer += ring.bytes();
+      // The next one of two is copied while a chain reads the other.
+      bool hasNext = plan.isPersistent() && free - 2 * outer >= leastHeld * plan.slotBytes();
+      plan.outerSlots = hasNext ? 2 : 1;
+      room = (free - plan.outerSlots * outer) / plan.slotBytes();
       bool hasRoom = shared >= other.behind && room >= (blocks == 1 ? leastSlots : least);
       if (!hasRoom || !planRegisters(blocks))
         continue;
@@ -896,24 +967,34 @@ private:
   /// on an SM. The producer's warp comes in a group of four.
   bool planRegisters(int64_t blocks) {
     int64_t warps = plan.consumerWarps + warpsPerGroup, sums = 0, parts = 0, widest = 0;
-    bool isChain = false;
+    bool isChain = false, isInOrder = false;
     auto registersOf = [&](ShapedType type) {
       return bytesOf(type) / (4 * threadsPerWarp * plan.consumerWarps);
     };
     for (ProductLoop &products : plan.loops) {
-      int64_t held = 0, most = 0;
+      int64_t held = 0, most = 0, widestFactor = 0;
       for (Value carried : products.loop.getRegionIterArgs())
         if (auto type = dyn_cast<RankedTensorType>(carried.getType()))
           held += registersOf(type);
       for (ttng::WarpGroupDotOp dot : products.dots) {
         // Beside what the loop carries there is what a product gives, and an operand in registers.
-        bool isBeside = products.isAwaited || (products.delayed && dot != products.delayed);
-        int64_t beside = isBeside ? registersOf(dot.getD().getType()) : 0;
+        bool isBeside =
+            products.isAwaited ||
+            (products.delayed && !isa<BlockArgument>(dot.getC()) && dot != products.delayed);
+        int64_t beside = isBeside ? registersOf(dot.getD().getType()) : 0, factor = 0;
         if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
-          beside += registersOf(a);
-        // Those of a chain are there at the same time.
+          factor = registersOf(a);
+        // Those of a chain are there at the same time, but for factors of products that start in
+        // the order in which they come.
         if (products.delayed)
           held += std::exchange(beside, 0);
+        if (products.isInOrder)
+          held += std::max<int64_t>(factor - widestFactor, 0);
+        else if (products.delayed)
+          held += factor;
+        else
+          beside += factor;
+        widestFactor = std::max(widestFactor, factor);
         most = std::max(most, beside);
         auto mma = cast<ttg::NvidiaMmaEncodingAttr>(dot.getD().getType().getEncoding());
         widest = std::max<int64_t>(widest, mma.getInstrShape()[1] / 2);
@@ -923,6 +1004,7 @@ private:
         parts = most;
       }
       isChain |= static_cast<bool>(products.delayed);
+      isInOrder |= products.isInOrder;
     }
     int64_t launch = registersOfSM / (blocks * warps * threadsPerWarp) / 8 * 8;
     launch = std::min(launch, mostRegisters);
@@ -937,7 +1019,8 @@ private:
     bool mayCrowd = blocks == 1 && !isChain;
     // What one instruction takes has to be there at launch already, or ptxas refuses it.
     return launch >= widest + leastSpareOfInstruction &&
-           (mayCrowd || consumers >= sums + parts + leastSpare);
+           (mayCrowd ||
+            consumers >= sums + parts + (isInOrder ? leastSpareOfInstruction : leastSpare));
   }
 
   PlanOptions options;
@@ -1068,9 +1151,13 @@ std::string Plan::describe() const {
   std::string bytes;
   for (unsigned ring = 0; ring != numRings(); ++ring)
     bytes += (ring == 0 ? "" : " and ") + llvm::utostr(slotBytes(ring));
+  std::string around;
+  if (!outer.empty())
+    around = " and around them " + llvm::utostr(outer.size()) + " of " + llvm::utostr(outerSlots) +
+             " slots of " + llvm::utostr(outer.front().bytes());
   return (Twine(producer) + ", " + Twine(consumerWarps) + " consumer warps" + sharing + ", " +
-          rings + " of " + Twine(slots) + " slots of " + bytes + " bytes, " + inFlight +
-          (products.hasTurns ? ", warp groups in turns" : "") +
+          rings + " of " + Twine(slots) + " slots of " + bytes + " bytes" + around + ", " +
+          inFlight + (products.hasTurns ? ", warp groups in turns" : "") +
           (isPersistent() ? ", loads go on behind the loop" : ""))
       .str();
 }

@@ -225,6 +225,9 @@ private:
 
   /// Fills the slot of a ring whose last load in a loop is `op`, if it is one.
   void fillBehind(Operation &op, RingStates &states) {
+    for (const RingLoad &load : plan.outer)
+      if (load.load == &op)
+        states[load.ring] = fill(rings[load.ring], load, states[load.ring]);
     for (ProductLoop &products : plan.loops) {
       const RingLoad *found =
           llvm::find_if(products.loads, [&](RingLoad &ring) { return ring.load == &op; });

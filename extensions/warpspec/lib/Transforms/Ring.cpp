@@ -54,22 +54,26 @@ RingStates statesOf(ValueRange values) {
 }
 
 SmallVector<Ring> createRings(OpBuilder &builder, Location loc, Plan &plan) {
-  SmallVector<Ring> rings(plan.numRings());
-  for (RingLoad &load : plan.loops.front().loads) {
+  unsigned numInner = plan.numRings();
+  SmallVector<Ring> rings(numInner + plan.outer.size());
+  for (auto [number, ring] : llvm::enumerate(rings))
+    ring.slots = number < numInner ? plan.slots : plan.outerSlots;
+  SmallVector<RingLoad> loads(plan.loops.front().loads);
+  loads.append(plan.outer.begin(), plan.outer.end());
+  for (RingLoad &load : loads) {
     ttg::MemDescType tile = load.tile();
-    SmallVector<int64_t> shape = {plan.slots};
+    SmallVector<int64_t> shape = {rings[load.ring].slots};
     shape.append(tile.getShape().begin(), tile.getShape().end());
     auto type = ttg::MemDescType::get(shape, tile.getElementType(), tile.getEncoding(),
                                       tile.getMemorySpace(), /*mutableMemory=*/true);
     rings[load.ring].tiles.push_back(ttg::LocalAllocOp::create(builder, load.load->getLoc(), type));
   }
   for (Ring &ring : rings) {
-    ring.slots = plan.slots;
     // Warp groups of a chain multiply in turns, so each warp arrives for itself.
     if (plan.loops.front().delayed)
       ring.arrivals = plan.consumerWarps;
-    ring.full = createBarriers(builder, loc, plan.slots, plan.fullArrivals());
-    ring.empty = createBarriers(builder, loc, plan.slots, ring.arrivals);
+    ring.full = createBarriers(builder, loc, ring.slots, plan.fullArrivals());
+    ring.empty = createBarriers(builder, loc, ring.slots, ring.arrivals);
   }
   // What made descriptors before may have used the same memory. Otherwise the stock passes that
   // order accesses put these two into the loops, in front of the first access there.

@@ -80,7 +80,10 @@ ttg::WarpSpecializeOp specialize(Plan &plan) {
   nested.setInsertionPointToEnd(body);
   ttg::WarpYieldOp::create(nested, loc, leaving);
   for (ProductLoop &products : plan.loops) {
-    loadAhead(plan, products);
+    if (products.delayed)
+      loadFirst(products);
+    else
+      loadAhead(plan, products);
     stageOperands(plan, products);
   }
   rewriteConsumer(plan, rings, start);

@@ -20,6 +20,15 @@ LOG2E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
+def block_of(number, blocks, heads, section):
+    """Return block and head of a tile: the first blocks of ``section`` heads come first, then the second ones."""
+    first = number // (section * blocks) * section
+    size = min(section, heads - first)
+    rest = number - first * blocks
+    return rest // size, first + rest % size
+
+
+@triton.jit
 def block(desc, head, start, length, D: tl.constexpr, RANK: tl.constexpr):
     """Load rows of one head, of a descriptor of all rows of all heads or of one with a dimension for heads."""
     if RANK == 3:
@@ -83,43 +92,30 @@ def attend(
 
 
 @triton.jit
-def forward(
-    q,
-    k,
-    v,
+def attend_block(
+    queries,
+    keys,
+    values,
+    results,
     out,
     lse,
-    heads,
+    head,
+    row,
     length,
     scale,
     BM: tl.constexpr,
     BN: tl.constexpr,
     D: tl.constexpr,
-    CAUSAL: tl.constexpr = False,
-    LOOPS: tl.constexpr = 1,
-    GROUP: tl.constexpr = 1,
-    WINDOW: tl.constexpr = 0,
-    SOFTCAP: tl.constexpr = 0.0,
-    EVEN: tl.constexpr = False,
-    RANK: tl.constexpr = 2,
-    WS: tl.constexpr = True,
+    CAUSAL: tl.constexpr,
+    LOOPS: tl.constexpr,
+    GROUP: tl.constexpr,
+    WINDOW: tl.constexpr,
+    SOFTCAP: tl.constexpr,
+    EVEN: tl.constexpr,
+    RANK: tl.constexpr,
+    WS: tl.constexpr,
 ):
-    """softmax(Q K^T * scale) V and the logarithm of its denominators, for a block of BM queries of one head.
-
-    q, k, v and out are [heads, length, D]; GROUP heads of q share one of k and v. LOOPS 2: blocks that need no mask
-    come in a loop of their own. WINDOW: each query sees that many keys, itself the last. SOFTCAP: scores s become
-    cap * tanh(s / cap). EVEN promises that BM and BN divide the length. RANK 3: descriptors have a dimension for heads.
-    """
-    head = tl.program_id(1)
-    row = tl.program_id(0) * BM
-    if RANK == 3:
-        queries = tl.make_tensor_descriptor(q, [heads, length, D], [length * D, D, 1], [1, BM, D])
-        keys = tl.make_tensor_descriptor(k, [heads // GROUP, length, D], [length * D, D, 1], [1, BN, D])
-        values = tl.make_tensor_descriptor(v, [heads // GROUP, length, D], [length * D, D, 1], [1, BN, D])
-    else:
-        queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
-        keys = tl.make_tensor_descriptor(k, [heads // GROUP * length, D], [D, 1], [BN, D])
-        values = tl.make_tensor_descriptor(v, [heads // GROUP * length, D], [D, 1], [BN, D])
+    """Attend with the BM queries from ``row`` of a head; ``results`` is the descriptor of ``out`` if EVEN."""
     tile = block(queries, head, row, length, D, RANK)
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), float("-inf"), tl.float32)
@@ -147,10 +143,67 @@ def forward(
     tl.store(lse + head * length + rm, (top + tl.log2(total)) / LOG2E, mask=rm < length)
     result = (acc / total[:, None]).to(out.dtype.element_ty)
     if EVEN:
-        tl.make_tensor_descriptor(out, [heads * length, D], [D, 1], [BM, D]).store([head * length + row, 0], result)
+        results.store([head * length + row, 0], result)
     else:
         at = (head * length + rm)[:, None] * D + tl.arange(0, D)[None, :]
         tl.store(out + at, result, mask=rm[:, None] < length)
+
+
+@triton.jit
+def forward(
+    q,
+    k,
+    v,
+    out,
+    lse,
+    heads,
+    length,
+    scale,
+    section,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr = False,
+    LOOPS: tl.constexpr = 1,
+    GROUP: tl.constexpr = 1,
+    WINDOW: tl.constexpr = 0,
+    SOFTCAP: tl.constexpr = 0.0,
+    EVEN: tl.constexpr = False,
+    RANK: tl.constexpr = 2,
+    PERSISTENT: tl.constexpr = False,
+    WS: tl.constexpr = True,
+):
+    """softmax(Q K^T * scale) V and the logarithm of its denominators, for a block of BM queries of one head.
+
+    q, k, v and out are [heads, length, D]; GROUP heads of q share one of k and v. LOOPS 2: blocks that need no mask
+    come in a loop of their own. WINDOW: each query sees that many keys, itself the last. SOFTCAP: scores s become
+    cap * tanh(s / cap). EVEN promises that BM and BN divide the length. RANK 3: descriptors have a dimension for heads.
+    PERSISTENT: programs compute blocks one after another, the last ones of ``section`` heads first.
+    """
+    if RANK == 3:
+        queries = tl.make_tensor_descriptor(q, [heads, length, D], [length * D, D, 1], [1, BM, D])
+        keys = tl.make_tensor_descriptor(k, [heads // GROUP, length, D], [length * D, D, 1], [1, BN, D])
+        values = tl.make_tensor_descriptor(v, [heads // GROUP, length, D], [length * D, D, 1], [1, BN, D])
+    else:
+        queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
+        keys = tl.make_tensor_descriptor(k, [heads // GROUP * length, D], [D, 1], [BN, D])
+        values = tl.make_tensor_descriptor(v, [heads // GROUP * length, D], [D, 1], [BN, D])
+    results = queries
+    if EVEN:
+        results = tl.make_tensor_descriptor(out, [heads * length, D], [D, 1], [BM, D])
+    if PERSISTENT:
+        blocks = tl.cdiv(length, BM)
+        for number in tl.range(tl.program_id(0), blocks * heads, tl.num_programs(0)):
+            place, head = block_of(number, blocks, heads, section)
+            attend_block(
+                queries, keys, values, results, out, lse, head, (blocks - 1 - place) * BM,
+                length, scale, BM, BN, D, CAUSAL, LOOPS, GROUP, WINDOW, SOFTCAP, EVEN, RANK, WS,
+            )  # fmt: skip
+    else:
+        attend_block(
+            queries, keys, values, results, out, lse, tl.program_id(1), tl.program_id(0) * BM,
+            length, scale, BM, BN, D, CAUSAL, LOOPS, GROUP, WINDOW, SOFTCAP, EVEN, RANK, WS,
+        )  # fmt: skip
 
 
 @triton.jit
@@ -199,42 +252,32 @@ def forward_packed(
 
 
 @triton.jit
-def keys_gradient(
-    q,
-    k,
-    v,
-    do,
+def add_queries(
+    queries,
+    gradients,
+    key,
+    value,
     lse,
     delta,
     dq,
-    dk,
-    dv,
-    heads,
+    key_part,
+    value_part,
+    base,
+    column,
+    first,
+    last,
     length,
     scale,
     BM: tl.constexpr,
     BN: tl.constexpr,
     D: tl.constexpr,
-    CAUSAL: tl.constexpr = False,
-    ATOMIC: tl.constexpr = False,
-    WS: tl.constexpr = True,
+    CAUSAL: tl.constexpr,
+    ATOMIC: tl.constexpr,
+    WS: tl.constexpr,
 ):
-    """Gradients of a block of BN keys and values of one head; ATOMIC adds the block's part of dQ[fp32] too.
-
-    All are [heads, length, D], lse and delta [heads, length]: the logarithms of the forward pass and sum(dO * O).
-    """
-    head = tl.program_id(1)
-    column = tl.program_id(0) * BN
-    base = head * length
-    queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
-    gradients = tl.make_tensor_descriptor(do, [heads * length, D], [D, 1], [BM, D])
-    key = tl.make_tensor_descriptor(k, [heads * length, D], [D, 1], [BN, D]).load([base + column, 0])
-    value = tl.make_tensor_descriptor(v, [heads * length, D], [D, 1], [BN, D]).load([base + column, 0])
+    """Add what the queries from ``first`` to ``last`` give to the gradients of a block of keys and values."""
     rn, rd = column + tl.arange(0, BN), tl.arange(0, D)
-    key_part = tl.zeros((BN, D), tl.float32)
-    value_part = tl.zeros((BN, D), tl.float32)
-    first = column // BM * BM if CAUSAL else 0
-    for start in tl.range(first, length, BM, warp_specialize=WS):
+    for start in tl.range(first, last, BM, warp_specialize=WS):
         rm = start + tl.arange(0, BM)
         query, gradient = queries.load([base + start, 0]), gradients.load([base + start, 0])
         # What is computed is transposed, so that keys are rows as in the results.
@@ -253,6 +296,52 @@ def keys_gradient(
             part = tl.dot(change.T, key) * scale
             inside = rm[:, None] < length
             tl.atomic_add(dq + (base + rm)[:, None] * D + rd[None, :], part, mask=inside, sem="relaxed")
+    return key_part, value_part
+
+
+@triton.jit
+def keys_block(
+    queries,
+    gradients,
+    keys,
+    values,
+    lse,
+    delta,
+    dq,
+    dk,
+    dv,
+    head,
+    column,
+    length,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    LOOPS: tl.constexpr,
+    ATOMIC: tl.constexpr,
+    WS: tl.constexpr,
+):
+    """Write the gradients of the BN keys and values from ``column`` of a head."""
+    base = head * length
+    key = keys.load([base + column, 0])
+    value = values.load([base + column, 0])
+    key_part = tl.zeros((BN, D), tl.float32)
+    value_part = tl.zeros((BN, D), tl.float32)
+    first = column // BM * BM if CAUSAL else 0
+    if LOOPS == 2:
+        # All queries behind the block of keys see all of it.
+        middle = tl.cdiv(column + BN, BM) * BM
+        key_part, value_part = add_queries(
+            queries, gradients, key, value, lse, delta, dq, key_part, value_part, base, column,
+            first, min(middle, length), length, scale, BM, BN, D, CAUSAL, ATOMIC, WS,
+        )  # fmt: skip
+        first = middle
+    key_part, value_part = add_queries(
+        queries, gradients, key, value, lse, delta, dq, key_part, value_part, base, column,
+        first, length, length, scale, BM, BN, D, CAUSAL and LOOPS == 1, ATOMIC, WS,
+    )  # fmt: skip
+    rn, rd = column + tl.arange(0, BN), tl.arange(0, D)
     at = (base + rn)[:, None] * D + rd[None, :]
     inside = rn[:, None] < length
     tl.store(dk + at, (key_part * scale).to(dk.dtype.element_ty), mask=inside)
@@ -260,7 +349,7 @@ def keys_gradient(
 
 
 @triton.jit
-def queries_gradient(
+def keys_gradient(
     q,
     k,
     v,
@@ -268,23 +357,69 @@ def queries_gradient(
     lse,
     delta,
     dq,
+    dk,
+    dv,
     heads,
+    length,
+    scale,
+    section,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr = False,
+    LOOPS: tl.constexpr = 1,
+    ATOMIC: tl.constexpr = False,
+    PERSISTENT: tl.constexpr = False,
+    WS: tl.constexpr = True,
+):
+    """Gradients of a block of BN keys and values of one head; ATOMIC adds the block's part of dQ[fp32] too.
+
+    All are [heads, length, D], lse and delta [heads, length]: the logarithms of the forward pass and sum(dO * O).
+    LOOPS 2: queries that see only some of the keys come in a loop of their own. PERSISTENT as of ``forward``.
+    """
+    queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
+    gradients = tl.make_tensor_descriptor(do, [heads * length, D], [D, 1], [BM, D])
+    keys = tl.make_tensor_descriptor(k, [heads * length, D], [D, 1], [BN, D])
+    values = tl.make_tensor_descriptor(v, [heads * length, D], [D, 1], [BN, D])
+    if PERSISTENT:
+        blocks = tl.cdiv(length, BN)
+        for number in tl.range(tl.program_id(0), blocks * heads, tl.num_programs(0)):
+            # With a causal mask the first keys are seen by the most queries.
+            place, head = block_of(number, blocks, heads, section)
+            keys_block(
+                queries, gradients, keys, values, lse, delta, dq, dk, dv, head, place * BN,
+                length, scale, BM, BN, D, CAUSAL, LOOPS, ATOMIC, WS,
+            )  # fmt: skip
+    else:
+        keys_block(
+            queries, gradients, keys, values, lse, delta, dq, dk, dv, tl.program_id(1), tl.program_id(0) * BN,
+            length, scale, BM, BN, D, CAUSAL, LOOPS, ATOMIC, WS,
+        )  # fmt: skip
+
+
+@triton.jit
+def queries_block(
+    queries,
+    gradients,
+    keys,
+    values,
+    lse,
+    delta,
+    dq,
+    head,
+    row,
     length,
     scale,
     BM: tl.constexpr,
     BN: tl.constexpr,
     D: tl.constexpr,
-    CAUSAL: tl.constexpr = False,
-    WS: tl.constexpr = True,
+    CAUSAL: tl.constexpr,
+    WS: tl.constexpr,
 ):
-    """Gradient of a block of BM queries of one head; shapes as of ``keys_gradient``."""
-    head = tl.program_id(1)
-    row = tl.program_id(0) * BM
+    """Write the gradient of the BM queries from ``row`` of a head."""
     base = head * length
-    keys = tl.make_tensor_descriptor(k, [heads * length, D], [D, 1], [BN, D])
-    values = tl.make_tensor_descriptor(v, [heads * length, D], [D, 1], [BN, D])
-    query = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D]).load([base + row, 0])
-    gradient = tl.make_tensor_descriptor(do, [heads * length, D], [D, 1], [BM, D]).load([base + row, 0])
+    query = queries.load([base + row, 0])
+    gradient = gradients.load([base + row, 0])
     rm, rd = row + tl.arange(0, BM), tl.arange(0, D)
     logarithm = tl.load(lse + base + rm, mask=rm < length, other=0) * LOG2E
     share = tl.load(delta + base + rm, mask=rm < length, other=0)
@@ -302,6 +437,46 @@ def queries_gradient(
         acc = tl.dot((weights * change).to(key.dtype), key, acc)
     at = (base + rm)[:, None] * D + rd[None, :]
     tl.store(dq + at, (acc * scale).to(dq.dtype.element_ty), mask=rm[:, None] < length)
+
+
+@triton.jit
+def queries_gradient(
+    q,
+    k,
+    v,
+    do,
+    lse,
+    delta,
+    dq,
+    heads,
+    length,
+    scale,
+    section,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr = False,
+    PERSISTENT: tl.constexpr = False,
+    WS: tl.constexpr = True,
+):
+    """Gradient of a block of BM queries of one head; shapes as of ``keys_gradient``."""
+    keys = tl.make_tensor_descriptor(k, [heads * length, D], [D, 1], [BN, D])
+    values = tl.make_tensor_descriptor(v, [heads * length, D], [D, 1], [BN, D])
+    queries = tl.make_tensor_descriptor(q, [heads * length, D], [D, 1], [BM, D])
+    gradients = tl.make_tensor_descriptor(do, [heads * length, D], [D, 1], [BM, D])
+    if PERSISTENT:
+        blocks = tl.cdiv(length, BM)
+        for number in tl.range(tl.program_id(0), blocks * heads, tl.num_programs(0)):
+            place, head = block_of(number, blocks, heads, section)
+            queries_block(
+                queries, gradients, keys, values, lse, delta, dq, head, (blocks - 1 - place) * BM,
+                length, scale, BM, BN, D, CAUSAL, WS,
+            )  # fmt: skip
+    else:
+        queries_block(
+            queries, gradients, keys, values, lse, delta, dq, tl.program_id(1), tl.program_id(0) * BM,
+            length, scale, BM, BN, D, CAUSAL, WS,
+        )  # fmt: skip
 
 
 @triton.jit
@@ -338,7 +513,10 @@ def _weights(q: np.ndarray, k: np.ndarray, scale: float, constants: Mapping[str,
 
 def _blocks(size: str) -> Any:
     def grid(arguments: Arguments, constants: Mapping[str, Any], processors: int) -> tuple[int, ...]:
-        return (triton.cdiv(arguments["length"], constants[size]), arguments["heads"])
+        blocks = triton.cdiv(arguments["length"], constants[size])
+        if constants.get("PERSISTENT"):
+            return (min(blocks * arguments["heads"], processors),)
+        return (blocks, arguments["heads"])
 
     return grid
 
@@ -355,7 +533,8 @@ def _forward(name: str, row: str, dtype: str = "fp16", **more: Any) -> Case:
             (normal(random, dtype, heads // group, length, depth) for _ in "kv"),
         )
         results = {"out": output(dtype, heads, length, depth), "lse": output("fp32", heads, length)}
-        return {"q": q, "k": k, "v": v, **results, "heads": heads, "length": length, "scale": depth**-0.5}
+        sizes = {"heads": heads, "length": length, "scale": depth**-0.5, "section": 3}
+        return {"q": q, "k": k, "v": v, **results, **sizes}
 
     def reference(arguments: Arguments) -> Mapping[str, np.ndarray]:
         q, k, v = (arguments[name].values for name in "qkv")
@@ -429,7 +608,7 @@ def _backward(name: str, row: str, fn: Any, dtype: str = "bf16", **more: Any) ->
             results["dq"] = Tensor("fp32", np.zeros((heads, length, depth)))
         if queries:
             results = {"dq": results["dq"]}
-        sizes = {"heads": heads, "length": length, "scale": depth**-0.5}
+        sizes = {"heads": heads, "length": length, "scale": depth**-0.5, "section": 1}
         return {"q": q, "k": k, "v": v, "do": do, **saved, **results, **sizes}
 
     def reference(arguments: Arguments) -> Mapping[str, np.ndarray]:
@@ -467,10 +646,10 @@ def _backward(name: str, row: str, fn: Any, dtype: str = "bf16", **more: Any) ->
 
 
 _CROWDED = "the chain of products takes more registers than threads have"
-_LOADED = "a chain of products is computed with what is loaded through pointers"
 _ONE, _TWO, _BACK = "attention, one loop", "attention, two loops", "attention, backward"
 _PAIR = {"num_warps": 8}
 _LARGE = {"D": 128, "BN": 128, "EVEN": True, "options": {"num_warps": 8}}
+_TILES = {"D": 128, "BN": 128, "PERSISTENT": True, "options": {"num_warps": 8}}
 
 CASES = (
     _forward("attention", _ONE, EVEN=True),
@@ -487,9 +666,25 @@ CASES = (
     _packed(),
     _forward("attention_causal_2_loops", _TWO, CAUSAL=True, LOOPS=2, EVEN=True),
     _forward("attention_causal_2_loops_128", _TWO, "bf16", CAUSAL=True, LOOPS=2, **_LARGE),
-    _backward("attention_keys_gradient", _BACK, keys_gradient, expected=_LOADED),
-    _backward("attention_keys_gradient_causal", _BACK, keys_gradient, CAUSAL=True, BN=128, expected=_LOADED),
-    _backward("attention_keys_gradient_128", _BACK, keys_gradient, D=128, BN=128, options=_PAIR, expected=_LOADED),
+    _forward("attention_persistent", _ONE, "bf16", EVEN=True, **_TILES),
+    _forward("attention_persistent_causal", _TWO, CAUSAL=True, LOOPS=2, GROUP=2, **_TILES | {"D": 64}),
+    _backward("attention_keys_gradient", _BACK, keys_gradient),
+    _backward("attention_keys_gradient_causal", _BACK, keys_gradient, CAUSAL=True, BN=128, expected=_CROWDED),
+    _backward(
+        "attention_keys_gradient_persistent",
+        _BACK,
+        keys_gradient,
+        D=128,
+        BN=128,
+        CAUSAL=True,
+        LOOPS=2,
+        PERSISTENT=True,
+        options=_PAIR,
+    ),
+    _backward(
+        "attention_queries_gradient_persistent", _BACK, queries_gradient, D=128, BM=128, PERSISTENT=True, options=_PAIR
+    ),
+    _backward("attention_keys_gradient_128", _BACK, keys_gradient, D=128, BN=128, options=_PAIR),
     _backward("attention_backward_atomic", _BACK, keys_gradient, ATOMIC=True, expected=USED_BETWEEN),
     _backward("attention_queries_gradient", _BACK, queries_gradient, expected="gain nothing"),
     _backward(

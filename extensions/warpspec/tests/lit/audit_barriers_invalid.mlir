@@ -2977,6 +2977,7 @@ tt.func public @registers_are_given_away(%da: !desc, %db: !desc, %out: tensor<64
       %tb = ttg.memdesc_index %b[%slot] : !ring -> !tile
       %ra = ttg.local_load %ta : !tile -> !factor
       %d = ttng.warp_group_dot %ra, %tb, %c {isAsync = true} : !factor * !tile -> !sum
+      // expected-error @below {{expected tasks that wait for each other as they have to, got that a product ends of which nothing has kept the registers}}
       %w = ttng.warp_group_dot_wait %d {pendings = 1 : i32} : !sum
       %later = arith.cmpi ne, %k, %c0 : i32
       %before = arith.xori %slot, %c1 : i32
@@ -2988,7 +2989,6 @@ tt.func public @registers_are_given_away(%da: !desc, %db: !desc, %out: tensor<64
       %nextPhase = arith.select %over, %flipped, %phase : i32
       scf.yield %w, %next, %nextPhase : !sum, i32, i32
     }
-    // expected-error @below {{expected tasks that wait for each other as they have to, got that a product ends of which nothing has kept the registers}}
     %sum = ttng.warp_group_dot_wait %r#0 {pendings = 0 : i32} : !sum
     %ran = arith.cmpi slt, %c0, %size : i32
     %last = arith.xori %r#1, %c1 : i32

@@ -398,7 +398,7 @@ tt.func public @not_a_sum(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %middle
 
 // -----
 
-// CHECK: missed: left to the stock schedule: a chain of products is computed with what is loaded through pointers [warpspec-specialize-loops]
+// CHECK: missed: left to the stock schedule: a load through pointers in the loop would be waited for [warpspec-specialize-loops]
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>

@@ -69,12 +69,16 @@ struct ProductLoop {
   bool isAwaited = false;
   /// Buffers of operands that the consumers compute.
   llvm::SmallVector<mlir::triton::gpu::LocalAllocOp> staged;
-  /// Loads through pointers that are no operands. The consumers start them an iteration ahead.
+  /// Loads through pointers that are no operands. The consumers start them an iteration ahead, and
+  /// in a chain in front of the iteration's products.
   llvm::SmallVector<mlir::triton::LoadOp> ahead;
   /// The last product of a chain, whose operand the loop computes from other products. It is put
   /// off to the next iteration, where it goes on beside the first. None where no product needs
   /// another.
   mlir::triton::nvidia_gpu::WarpGroupDotOp delayed;
+  /// Whether those products of a chain that need nothing of the iteration start where they come,
+  /// but for the first: threads have no registers for the results of all.
+  bool isInOrder = false;
   /// Whether two warp groups start products in turns, so that one computes while those of the other
   /// go on.
   bool hasTurns = false;
@@ -90,6 +94,9 @@ struct Plan {
   /// The loops with products, in the order in which they run. Their tiles pass through the same
   /// rings.
   llvm::SmallVector<ProductLoop, 2> loops;
+  /// Tiles that a chain of products reads in all of its iterations, and that a loop around it
+  /// loads. Each has a ring of its own, behind those of the loops.
+  llvm::SmallVector<RingLoad, 1> outer;
   /// The loops and conditionals in the kernel's block that have these in them, and they.
   llvm::SmallSetVector<mlir::Operation *, 4> path;
   /// The first and the last op of the kernel's block that become tasks.
@@ -106,6 +113,8 @@ struct Plan {
 
   Schedule schedule = Schedule::Single;
   unsigned slots = 0;
+  /// Slots of the rings of tiles that are loaded around a chain.
+  unsigned outerSlots = 2;
   unsigned consumerWarps = 0;
   /// Registers that each thread starts with, before the producer gives its own away.
   unsigned launchRegisters = 0;
@@ -114,6 +123,7 @@ struct Plan {
   /// short for the divisions that find a tile.
   int32_t producerRegisters = 40;
 
+  /// Returns how many rings the loops have.
   unsigned numRings() const;
   /// Bytes of a slot of one ring, and of all.
   int64_t slotBytes(unsigned ring) const;

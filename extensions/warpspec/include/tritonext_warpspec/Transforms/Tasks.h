@@ -76,6 +76,9 @@ bool canLoadAhead(mlir::scf::ForOp loop, mlir::triton::LoadOp load);
 /// Moves loads of a few bytes from behind a loop of the plan in front of it.
 void loadEarly(ProductLoop &products);
 
+/// Moves the loads of a chain, and what they need, to the start of its loop.
+void loadFirst(ProductLoop &products);
+
 /// Lets a loop of the plan, which it replaces, start the loads that are to be ahead.
 void loadAhead(Plan &plan, ProductLoop &products);
 
