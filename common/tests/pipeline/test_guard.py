@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import tritonext
 from tritonext import PassRef, Pipeline, guard_resources, insert_after, remarks, replace_pass, wrap_stage
 from tritonext.errors import PipelineError
 from tritonext.occupancy import Usage, resident_programs
-from tritonext.pipeline import ResourceGuard
+from tritonext.pipeline import ResourceGuard, assembler_log
 from tritonext.testing import kernels
 
 
@@ -63,9 +65,21 @@ def test_other_pipelines_stay():
         remarks.record("analysis", "resource-guard", "watched")
         return inner(source, metadata)
 
-    watched = Pipeline((wrap_stage("ptx", count, key="count"),), name="watch")
+    def assemble(inner, source, metadata, info):
+        with assembler_log() as log:
+            result = inner(source, metadata)
+            inner(re.sub(r"(\.reqntid [^\n]*)", r"\1\n.maxnreg 96", source), dict(metadata))
+        used.append([int(re.search(r"Used (\d+) registers", text)[1]) for text in log])
+        return result
+
+    used = []
+    steps = wrap_stage("ptx", count, key="count"), wrap_stage("cubin", assemble, key="assemble")
+    watched = Pipeline(steps, name="watch")
     kept, found = compiled(watched, staged(5, guard_resources(shared_bytes=131072)))
     assert kept.metadata.tritonext_guard["kept"] == "without"
+    for name, (first, last) in zip(("with", "without"), used, strict=True):
+        assert first > last
+        assert kept.metadata.tritonext_guard[name]["registers"] == last
     # Once with the pipeline, and once for what is kept.
     assert lines == ["ptx", "ptx"]
     assert [remark.message for remark in found if remark.kind == "analysis"] == ["watched"]

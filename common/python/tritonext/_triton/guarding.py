@@ -153,7 +153,8 @@ class Guard:
         if "amdgcn" in results:
             registers, spilled = _amd_usage(results["amdgcn"])
         else:
-            registers, spilled = _nvidia_usage("\n".join(log))
+            # A wrapper of the stage may try several times, such as once more without what it measures with.
+            registers, spilled = _nvidia_usage(log[-1] if log else "")
         threads = metadata["num_warps"] * metadata.get("warp_size", 32)
         return Usage(registers, spilled, metadata["shared"], threads)
 
