@@ -174,3 +174,19 @@ def sparsity_fuzz(session: nox.Session) -> None:
     python = shared(session, "develop", "test", *([] if "--compile" in session.posargs else ["gpu"]))
     python("ci/build.py", "sparsity", "--install")
     python("extensions/sparsity/tests/fuzz/run.py", *session.posargs)
+
+
+@compiling_session(name="layout-gate")
+def layout_gate(session: nox.Session) -> None:
+    """Compile the corpus of `layout` with and without it for every target, and compare what comes out."""
+    python = shared(session, "develop", "test")
+    python("ci/build.py", "layout", "--install")
+    python("extensions/layout/tests/gate.py", *session.posargs)
+
+
+@compiling_session(name="layout-fuzz")
+def layout_fuzz(session: nox.Session) -> None:
+    """Run 500 random kernels on a GPU with `layout` and without; `-- --simulate` runs them on the simulator."""
+    python = shared(session, "develop", "test", *([] if "--simulate" in session.posargs else ["gpu"]))
+    python("ci/build.py", "layout", "--install")
+    python("extensions/layout/tests/fuzz/run.py", *session.posargs)

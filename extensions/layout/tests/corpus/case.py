@@ -148,8 +148,10 @@ class _Parameter:
 def _maker(
     make: Callable[..., Mapping[str, Any]], variant: Mapping[str, Any], names: list[str]
 ) -> Callable[[np.random.Generator, Shape], Arguments]:
-    def made(random: np.random.Generator, shape: Shape) -> Arguments:
-        tensors = make(Draw(random), **_wanted(make, {**variant, **shape}, skip=1))
+    def made(random: np.random.Generator | Any, shape: Shape) -> Arguments:
+        # A benchmark brings what draws tensors elsewhere.
+        draw = Draw(random) if isinstance(random, np.random.Generator) else random
+        tensors = make(draw, **_wanted(make, {**variant, **shape}, skip=1))
         return {name: tensors[name] if name in tensors else {**variant, **shape}[name] for name in names}
 
     return made

@@ -18,26 +18,27 @@ CASES: list[Case] = []
 
 @triton.jit
 def gather(x, index, out, AXIS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, IM: tl.constexpr, IN: tl.constexpr):
-    """out = x[index] along an axis of a tile in registers."""
-    value = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
-    place = tl.arange(0, IM)[:, None] * IN + tl.arange(0, IN)[None, :]
+    """out = x[index] along an axis of a tile in registers, for each of a batch."""
+    batch = tl.program_id(0)
+    value = tl.load(x + (batch * M + tl.arange(0, M)[:, None]) * N + tl.arange(0, N)[None, :])
+    place = (batch * IM + tl.arange(0, IM)[:, None]) * IN + tl.arange(0, IN)[None, :]
     tl.store(out + place, tl.gather(value, tl.load(index + place), AXIS))
 
 
 def _gathered(x, index, AXIS) -> dict[str, np.ndarray]:
-    return {"out": np.take_along_axis(x, index, AXIS)}
+    return {"out": np.take_along_axis(x, index, AXIS + 1)}
 
 
 CASES += define(
     gather,
-    make=lambda draw, M, N, IM, IN, AXIS, dtype, places: {
-        "x": draw.normal(dtype, M, N),
-        "index": draw.integers(places, 0, (M, N)[AXIS], IM, IN),
-        "out": output(dtype, IM, IN),
+    make=lambda draw, batch, M, N, IM, IN, AXIS, dtype, places: {
+        "x": draw.normal(dtype, batch, M, N),
+        "index": draw.integers(places, 0, (M, N)[AXIS], batch, IM, IN),
+        "out": output(dtype, batch, IM, IN),
     },
     reference=_gathered,
-    grid=lambda: 1,
-    sizes={"dtype": "fp32", "places": "i32"},
+    grid=lambda x: len(x),
+    sizes={"batch": 2, "dtype": "fp32", "places": "i32"},
     variants={
         "rows_i32": {"AXIS": 0, "M": 128, "N": 64, "IM": 256, "IN": 64},
         "rows_i64": {"AXIS": 0, "M": 128, "N": 64, "IM": 256, "IN": 64, "places": "i64"},

@@ -250,13 +250,13 @@ def layer_norm_backward(
     tl.store(dbias + program * columns + at, tl.sum(to_bias, 0), mask=at < columns)
 
 
-def _layer_norm_backward(dy, x, weight, mean, rstd, BM) -> dict[str, np.ndarray]:
+def _layer_norm_backward(dy, x, weight, mean, rstd, BM, programs) -> dict[str, np.ndarray]:
     normal = (x - mean[:, None]) * rstd[:, None]
     weighted = dy * weight
     first, second = (normal * weighted).mean(1, keepdims=True), weighted.mean(1, keepdims=True)
-    share = np.arange(len(x)) // BM % 2
+    share = np.arange(len(x)) // BM % programs
     sums = {
-        name: np.stack([value[share == program].sum(0) for program in range(2)])
+        name: np.stack([value[share == program].sum(0) for program in range(programs)])
         for name, value in (("dweight", dy * normal), ("dbias", dy))
     }
     return {"dx": (weighted - normal * first - second) * rstd[:, None], **sums}
@@ -264,18 +264,18 @@ def _layer_norm_backward(dy, x, weight, mean, rstd, BM) -> dict[str, np.ndarray]
 
 CASES += define(
     layer_norm_backward,
-    make=lambda draw, rows, columns: {
+    make=lambda draw, rows, columns, programs: {
         **{name: draw.normal("bf16", rows, columns) for name in ("dy", "x")},
         "weight": draw.normal("bf16", columns),
         "mean": draw.normal("fp32", rows, scale=0.1),
         "rstd": draw.uniform("fp32", 0.5, 2, rows),
         "dx": output("bf16", rows, columns),
-        "dweight": output("fp32", 2, columns),
-        "dbias": output("fp32", 2, columns),
+        "dweight": output("fp32", programs, columns),
+        "dbias": output("fp32", programs, columns),
     },
     reference=_layer_norm_backward,
-    grid=lambda: 2,
-    sizes={"rows": 27, "columns": 480},
+    grid=lambda programs: programs,
+    sizes={"rows": 27, "columns": 480, "programs": 2},
     variants={
         "": {"BM": 4, "BN": 512},
         "tall": {"BM": 16, "BN": 512, "num_warps": 8},

@@ -1,0 +1,229 @@
+"""Kernels of every kind: the extension `layout` against stock Triton at the best configuration of each.
+
+``stock`` is stock Triton in its own fastest configuration, ``stock_same`` in that of ours. Which entries are bound by
+layouts was said before anything was measured, by ``benchmarks/layout_bound.py``; each record repeats it. The results
+of ours must be as close to those of ``stock_same`` as rounding lets them be. That both are right is tested against
+float64, on smaller sizes.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+from triton.runtime.jit import MockTensor
+
+import harness
+import tritonext
+from harness import Environment, Metric, Record, Timer
+from layout_bound import FILE
+from tritonext import inspect_code
+from tritonext.testing.cases import Tensor, encode
+
+from ._layout_kernels import ENTRIES, Entry
+
+__all__ = ["compile_part", "problems", "run"]
+
+SUITE = "layout-kernels"
+WAYS = ("ours", "stock")
+# Sums in another order, before a result is rounded to the type that is named.
+TOLERANCES = {
+    torch.float32: 2e-3,
+    torch.float16: 4e-3,
+    torch.bfloat16: 2e-2,
+    torch.float8_e4m3fn: 0.15,
+    torch.int8: 0.02,
+}
+_TYPES = {
+    "fp32": torch.float32,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "fp8e4nv": torch.float8_e4m3fn,
+    "i8": torch.int8,
+    "i32": torch.int32,
+    "i64": torch.int64,
+}
+
+
+class Draw:
+    """Random tensors on the GPU, by the names of the corpus's own."""
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(0)
+
+    def normal(self, dtype: str, *shape: int, scale: float = 1.0) -> torch.Tensor:
+        return (torch.randn(shape, device="cuda") * scale).to(_TYPES[dtype])
+
+    def uniform(self, dtype: str, low: float, high: float, *shape: int) -> torch.Tensor:
+        return torch.empty(shape, device="cuda").uniform_(low, high).to(_TYPES[dtype])
+
+    def integers(self, dtype: str, low: int, high: int, *shape: int) -> torch.Tensor:
+        return torch.randint(low, high, shape, device="cuda", dtype=_TYPES[dtype])
+
+    def permutation(self, dtype: str, size: int) -> torch.Tensor:
+        return torch.randperm(size, device="cuda").to(_TYPES[dtype])
+
+    def distinct(self, dtype: str, *shape: int) -> torch.Tensor:
+        return (torch.rand(shape, device="cuda").argsort(-1) / 8).to(_TYPES[dtype])
+
+
+def _gradient(draw: Draw, heads: int, length: int, D: int, dtype: str) -> dict[str, Any]:
+    """Operands of the backward kernels: weights come out small, whatever the scores are."""
+    shape = (heads, length, D)
+    found: dict[str, Any] = {name: draw.normal(dtype, *shape) for name in ("q", "k", "v", "doubt")}
+    found |= {"lse": draw.uniform("fp32", 15, 17, heads, length), "delta": draw.normal("fp32", heads, length)}
+    wide = torch.zeros(shape, device="cuda")
+    return found | {"dq": wide, "dk": draw.normal(dtype, *shape), "dv": draw.normal(dtype, *shape)}
+
+
+class Problem:
+    """An entry with its tensors."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.integers = entry.integers()
+        case = entry.kernel
+        if "backward" in entry.case and entry.case.startswith("attention"):
+            small = case.arguments(seed=0)
+            made = _gradient(Draw(), entry.sizes["heads"], entry.sizes["length"], case.constants["D"], small["q"].dtype)
+            if "queries" in entry.case:
+                made["dq"] = torch.empty_like(made["q"])
+        else:
+            made = case.make(Draw(), entry.sizes)
+        names = [name for name in case.fn.arg_names if name not in case.constants]
+        self.arguments = {name: self.integers[name] if name in self.integers else _placed(made[name]) for name in names}
+        reference = case.arguments(seed=0)
+        self.outputs = [name for name in case.tolerance(reference) if name in self.arguments]
+        # In-place kernels get the same contents in each run that is compared.
+        self.contents = {name: self.arguments[name].clone() for name in self.outputs}
+
+    def call(self, way: str, config: Mapping[str, Any]) -> Callable[[], Any]:
+        """Return what runs a configuration."""
+        case = self.entry.kernel
+        constants, options = self.entry.constants(config), self.entry.options(config)
+        processors = torch.cuda.get_device_properties(0).multi_processor_count
+        sizes = {**self.entry.sizes, **self.arguments}
+        grid = case.grid({name: value for name, value in sizes.items() if name not in constants}, constants, processors)
+        return functools.partial(_kernel(case.fn, way)[grid], **self.arguments, **constants, **options)
+
+    def results(self, call: Callable[[], Any]) -> list[torch.Tensor]:
+        """Return what a call writes."""
+        for name, content in self.contents.items():
+            self.arguments[name].copy_(content)
+        call()
+        return [self.arguments[name].float() for name in self.outputs]
+
+
+@functools.cache
+def _kernel(fn: Any, way: str) -> Any:
+    return tritonext.use("layout")(fn) if way == "ours" else fn
+
+
+def _placed(value: Any) -> Any:
+    """Return a tensor of the corpus on the GPU."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.written:
+        # All bits set are a NaN in every type that has one.
+        size = int(np.prod(value.values.shape))
+        raw = torch.full((size * _TYPES[value.dtype].itemsize,), 255, dtype=torch.uint8, device="cuda")
+        return raw.view(_TYPES[value.dtype]).view(value.values.shape)
+    bits = encode(value.values, value.dtype)
+    return torch.from_numpy(bits.view(f"i{bits.itemsize}")).cuda().view(_TYPES[value.dtype])
+
+
+def _runs(call: Callable[[], Any]) -> bool:
+    """Run a configuration once; one that does not fit into the GPU is no candidate."""
+    try:
+        call()
+    except triton.OutOfResources:
+        return False
+    return True
+
+
+def _tuned(problem: Problem, way: str, timer: Timer) -> Mapping[str, Any]:
+    """Return the fastest configuration."""
+    calls = {number: problem.call(way, config) for number, config in enumerate(problem.entry.configs)}
+    calls = {str(number): call for number, call in calls.items() if _runs(call)}
+    if len(calls) == 1:
+        return problem.entry.configs[int(next(iter(calls)))]
+    samples = harness.measure(calls, timer, rounds=8, warmup=2)
+    return problem.entry.configs[int(min(samples, key=lambda name: samples[name].median))]
+
+
+def _counts(kernel: Any) -> dict[str, Any]:
+    found = inspect_code.stats(kernel).to_json()
+    return {name: found[name] for name in ("barriers", "shared_bytes", "registers", "spills", "instructions")}
+
+
+def _named(config: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in config.items()) or "as in the corpus"
+
+
+def measured(entry: Entry, bound: bool, environment: Environment, timer: Timer, seconds: float) -> Record:
+    """Tune, check and time one entry."""
+    problem = Problem(entry)
+    configs = {way: _tuned(problem, way, timer) for way in WAYS}
+    candidates = {
+        "ours": problem.call("ours", configs["ours"]),
+        "stock": problem.call("stock", configs["stock"]),
+        "stock_same": problem.call("stock", configs["ours"]),
+    }
+    outputs = {name: problem.results(candidates[name]) for name in ("ours", "stock_same")}
+    tolerance = max(TOLERANCES.get(problem.arguments[name].dtype, 0.0) for name in problem.outputs)
+    references = [output.double() for output in outputs["stock_same"]]
+    error = harness.check(outputs, references, tolerance, "stock in the same configuration", torch.equal)
+    rounds = harness.rounds_for(candidates, timer, seconds)
+    samples = harness.measure(candidates, timer, rounds)
+    code = {name: _counts(candidates[name]()) for name in candidates}
+    params = {
+        "kernel": entry.case,
+        "sizes": ", ".join(f"{name}={value}" for name, value in entry.sizes.items()),
+        "layout_bound": bound,
+        "ours_config": _named(configs["ours"]),
+        "stock_config": _named(configs["stock"]),
+        "rounds": rounds,
+    }
+    return harness.record(SUITE, entry.name, params, Metric.microseconds(), samples, environment, error, code)
+
+
+def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
+    """Measure the entries whose name contains ``wanted``; ``bound`` are those that layouts bind."""
+    torch.manual_seed(0)
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
+    listed = json.loads(FILE.read_text())
+    for name, entry in ENTRIES.items():
+        bound = listed[name]["bound"]
+        if wanted in name or (wanted == "bound" and bound):
+            yield measured(entry, bound, environment, timer, seconds)
+            torch.cuda.empty_cache()
+
+
+def compile_part(part: int, parts: int) -> int:
+    """Compile a share of all kernels into Triton's cache, for processes that warm it together; return their number."""
+    jobs = [(entry, config, way) for entry in ENTRIES.values() for config in entry.configs for way in WAYS]
+    for entry, config, way in jobs[part::parts]:
+        case = entry.kernel
+        integers = entry.integers()
+        tensors = case.arguments(seed=0)
+        constants = entry.constants(config)
+        values = [
+            integers[name] if name in integers else MockTensor(_TYPES[tensors[name].dtype])
+            for name in case.fn.arg_names
+            if name not in constants
+        ]
+        named = dict(zip((name for name in case.fn.arg_names if name not in constants), values))
+        _kernel(case.fn, way).warmup(**named, grid=(1,), **constants, **entry.options(config))
+    return len(jobs[part::parts])
+
+
+def problems(entry: Record) -> list[str]:
+    """Say what is wrong with a result; how fast it is, is not judged here."""
+    if entry.error.acceptable:
+        return []
+    return [f"the relative error {entry.error.value:.2e} is above {entry.error.tolerance:.0e}"]

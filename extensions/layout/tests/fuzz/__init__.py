@@ -1,0 +1,1 @@
+"""Random kernels, compiled and run with and without the extension."""
