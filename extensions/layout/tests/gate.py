@@ -2,6 +2,7 @@
 
     python gate.py --target cuda:90 --write cuda-90.json   # the whole corpus for a target
     python gate.py --sample 12 --seed 3                     # a few kernels for every target
+    python gate.py --page layout-gate.md                    # all of it, as a page
     python gate.py --stock                                  # stock alone: which kernels spend most on conversions
 
 Counted are layout conversions in the final TTGIR, in loops and in all; barriers of the CTA that exist for their sake;
@@ -45,6 +46,7 @@ import tritonext  # noqa: E402
 from tritonext import inspect_code  # noqa: E402
 from tritonext.cachekey import digest, extension_digest  # noqa: E402
 from tritonext.offline import TARGETS, Specialization, parse_target  # noqa: E402
+from tritonext.pipeline import Pipeline, wrap_stage  # noqa: E402
 
 __all__ = ["STORE", "Comparison", "Measured", "Totals", "compare", "main", "measure", "measured", "quiet", "worse"]
 
@@ -74,7 +76,7 @@ class Measured:
         warps: Warps that are resident in a multiprocessor at once.
         instructions: Machine instructions.
         conversion_share: Share of the PTX instructions that conversions are lowered to; 0 on AMD.
-        seconds: Processor time of the compilation, of the assembler too.
+        seconds: Processor time of the compilation, of the assembler too; None where it was not compiled to the end.
         ttgir: Digest of the final TTGIR without its locations.
     """
 
@@ -90,7 +92,7 @@ class Measured:
     warps: int
     instructions: int
     conversion_share: float
-    seconds: float
+    seconds: float | None
     ttgir: str
 
     def to_json(self) -> dict[str, Any]:
@@ -229,7 +231,7 @@ def measure(kernel: Specialization, target: str, extended: bool) -> Measured:
         instructions=code.instructions,
         conversion_share=round(share_of_conversions(ptx), 4),
         seconds=round(seconds, 3),
-        ttgir=digest(re.sub(r" loc\(.*\)$|^#loc.*$", "", ttgir, flags=re.MULTILINE)),
+        ttgir=_digest(ttgir),
     )
 
 
@@ -252,8 +254,43 @@ def _environment(**values: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def measured(kernel: Specialization, target: str, extended: bool, store: pathlib.Path) -> Measured | str:
-    """Return what :func:`measure` finds, from the directory of earlier results where it is there, or an error."""
+class _Unchanged(BaseException):
+    """The final TTGIR of stock: what follows is stock's too."""
+
+
+def unchanged(kernel: Specialization, target: str, stock: Measured) -> bool:
+    """Return whether the extension leaves the final TTGIR of a kernel as stock makes it; compiles no further."""
+    found = False
+
+    def stop(inner: Any, source: Any, metadata: Any, info: Any) -> Any:
+        nonlocal found
+        found = _digest(str(source)) == stock.ttgir
+        raise _Unchanged
+
+    pipeline = Pipeline((wrap_stage("llir", stop, key="layout-gate"),))
+    with tempfile.TemporaryDirectory() as cache, _environment(TRITON_CACHE_DIR=cache):
+        with contextlib.suppress(_Unchanged), tritonext.use("layout", pipeline):
+            kernel.compile(target)
+    return found
+
+
+def _digest(ttgir: str) -> str:
+    """Return a digest of a module without its locations."""
+    return digest(re.sub(r" loc\(.*\)$|^#loc.*$", "", ttgir, flags=re.MULTILINE))
+
+
+def measured(
+    kernel: Specialization, target: str, extended: bool, store: pathlib.Path, stock: Measured | str | None = None
+) -> Measured | str:
+    """Return what :func:`measure` finds, from the directory of earlier results where it is there, or an error.
+
+    Args:
+        kernel: The kernel.
+        target: What it is compiled for.
+        extended: Whether with the extension.
+        store: The directory.
+        stock: What stock compiles it to, to be returned where the extension changes nothing.
+    """
     compiler = extension_digest("layout") if extended else "stock"
     source = kernel.source().hash()
     path = store / digest(_FORMAT, triton.__version__, source, repr(sorted(kernel.options.items())), target, compiler)
@@ -261,7 +298,10 @@ def measured(kernel: Specialization, target: str, extended: bool, store: pathlib
         known = json.loads(path.read_text())
         return known if isinstance(known, str) else Measured(**known)
     try:
-        found: Measured | str = measure(kernel, target, extended)
+        if isinstance(stock, Measured) and unchanged(kernel, target, stock):
+            found: Measured | str = dataclasses.replace(stock, seconds=None)
+        else:
+            found = measure(kernel, target, extended)
     except Exception as error:
         # A kernel that does not compile is a result.
         found = f"{type(error).__name__}: {str(error).strip().splitlines()[-1] if str(error).strip() else ''}"
@@ -270,13 +310,13 @@ def measured(kernel: Specialization, target: str, extended: bool, store: pathlib
     return found
 
 
-def _compared(name: str, target: str, stock_only: bool, store: pathlib.Path) -> Comparison:
+def _compared(name: str, target: str, stock_only: bool, store: pathlib.Path, timed: bool = False) -> Comparison:
     """Run in a worker process: passes print what fails, which is a result here."""
     os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
     kernel = KERNELS[name].specialization()
     with quiet():
         stock = measured(kernel, target, False, store)
-        ours = None if stock_only else measured(kernel, target, True, store)
+        ours = None if stock_only else measured(kernel, target, True, store, None if timed else stock)
     return Comparison(name, KERNELS[name].family, target, stock, ours)
 
 
@@ -294,7 +334,12 @@ def quiet() -> Iterator[None]:
 
 
 def compare(
-    names: Iterable[str], targets: Iterable[str], store: pathlib.Path, jobs: int = 0, stock_only: bool = False
+    names: Iterable[str],
+    targets: Iterable[str],
+    store: pathlib.Path,
+    jobs: int = 0,
+    stock_only: bool = False,
+    timed: bool = False,
 ) -> list[Comparison]:
     """Compile kernels for targets, both ways.
 
@@ -304,13 +349,14 @@ def compare(
         store: Directory of what earlier calls measured.
         jobs: Number of processes; 0 for this one.
         stock_only: Whether to leave the extension out.
+        timed: Whether to compile to the end what the extension does not change, for its processor time.
     """
     names = list(names)
     wanted = [(name, target) for target in targets for name in names if target in KERNELS[name].targets]
     if jobs == 0:
-        return [_compared(name, target, stock_only, store) for name, target in wanted]
+        return [_compared(name, target, stock_only, store, timed) for name, target in wanted]
     with _pool(jobs) as pool:
-        tasks = [pool.submit(_compared, name, target, stock_only, store) for name, target in wanted]
+        tasks = [pool.submit(_compared, name, target, stock_only, store, timed) for name, target in wanted]
         return [
             _awaited(task, name, target, stock_only, store) for task, (name, target) in zip(tasks, wanted, strict=True)
         ]
@@ -382,18 +428,17 @@ class Totals:
             "shared_bytes",
             "spills",
             "instructions",
-            "seconds",
         )
+        timed = [(stock.seconds, ours.seconds) for stock, ours in both if ours.seconds is not None]
+        counts = {name: tuple(sum(getattr(one, name) for one in side) for side in zip(*both)) for name in names if both}
+        if timed:
+            counts[f"seconds of {len(timed)}"] = tuple(round(sum(side), 1) for side in zip(*timed))
         return cls(
             kernels=len(both),
             changed=sum(stock.ttgir != ours.ttgir for stock, ours in both),
             failed=sum(bool(worse(one)) for one in found),
-            counts={
-                name: tuple(round(sum(getattr(one, name) for one in side), 1) for side in zip(*both)) for name in names
-            }
-            if both
-            else {},
-            slowest=round(max((ours.seconds / stock.seconds for stock, ours in both), default=0), 2),
+            counts=counts,
+            slowest=round(max((ours / stock for stock, ours in timed), default=0), 2),
         )
 
 
@@ -468,6 +513,28 @@ def costly(found: list[Comparison]) -> str:
     return _table(rows)
 
 
+def page(found: list[Comparison]) -> str:
+    """Return a page with the totals and the kernels that the extension changes."""
+    stock = sum(isinstance(one.stock, Measured) for one in found)
+    return f"""# What the extension `layout` changes in machine code
+
+{len(KERNELS)} kernels of `extensions/layout/tests/corpus`, in {stock} builds by stock Triton {triton.__version__}
+and as many with the extension. `nox -s layout-gate -- --page docs/layout-gate.md` writes this page; nothing is run.
+
+Conversions are those of the final TTGIR; barriers are barriers of the CTA for the sake of a conversion; shared memory
+is in bytes; warps are those that a multiprocessor holds at once. The gate fails when a kernel spills more, or fewer of
+its warps are resident.
+
+## Totals
+
+{summary(found)}
+
+## Kernels that differ
+
+{changes(found)}
+"""
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -477,7 +544,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--stock", action="store_true", help="only stock")
+    parser.add_argument("--timed", action="store_true", help="compile to the end what the extension does not change")
     parser.add_argument("--write", type=pathlib.Path, help="file for the counts of each kernel, as JSON")
+    parser.add_argument("--page", type=pathlib.Path, help="file for a page with the tables")
     parser.add_argument(
         "--store", type=pathlib.Path, default=STORE, help="directory of earlier results (default: %(default)s)"
     )
@@ -488,7 +557,7 @@ def main(argv: list[str] | None = None) -> int:
         chosen = [name for name in names if target in KERNELS[name].targets]
         if arguments.sample is not None:
             chosen = random.Random(arguments.seed + number).sample(chosen, min(arguments.sample, len(chosen)))
-        found += compare(chosen, [target], arguments.store, arguments.jobs, arguments.stock)
+        found += compare(chosen, [target], arguments.store, arguments.jobs, arguments.stock, arguments.timed)
     if arguments.stock:
         print(costly(found))
     else:
@@ -505,6 +574,8 @@ def main(argv: list[str] | None = None) -> int:
             for one in found
         ]
         arguments.write.write_text("[\n" + ",\n".join(f" {json.dumps(entry)}" for entry in entries) + "\n]\n")
+    if arguments.page:
+        arguments.page.write_text(page(found))
     for one in found:
         if isinstance(one.stock, str):
             print(f"{one.name}, {one.target}: stock does not compile it: {one.stock}")
