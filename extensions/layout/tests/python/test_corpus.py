@@ -14,8 +14,8 @@ from tritonext.offline import TARGETS
 from tritonext.testing import run_python
 
 EACH = 2
-RANDOM = 3
-INTERPRETED = 24
+RANDOM = 2
+INTERPRETED = 12
 
 MODULE = """
   %0 = scf.for %i = %a to %b step %c -> (i32) : i32 {
