@@ -76,7 +76,7 @@ class profile:
     Args:
         kernels: Regular expression that is searched for in the names of kernels; all when empty.
         mode: What is recorded: ``auto`` (each change of category), ``header`` (begin and end of each CTA), ``all``
-            (each operation of a category).
+            (each operation of a category), ``scopes`` (the scopes and marks of :mod:`.language` alone).
         records: Records that a warp may write where the lengths of its loops are not known.
         sample: Record one of so many CTAs, 1 for all of them. As many as fit when None: those that run first, and
             others evenly from the rest.

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
 
 import tritonext
 import tritonext_profiler.language as tpl
@@ -131,6 +133,25 @@ def many(x, COUNT: tl.constexpr):
     for _ in tl.static_range(COUNT):
         with tpl.scope("one of many"):
             tl.store(x, tl.load(x) + 1)
+
+
+@gluon.jit
+def of_gluon(x):
+    at = gl.arange(0, 128, layout=gl.BlockedLayout([1], [32], [4], [0]))
+    with tpl.scope("load"):
+        value = gl.load(x + at)
+    tpl.mark("row", gl.program_id(0))
+    gl.store(x + at, value)
+
+
+def test_kernels_of_gluon_are_recorded_too():
+    kernel = compiled(of_gluon, mode="auto")
+    regions = kernel.metadata.tritonext_profiler["regions"]
+    assert {("global_load", "load", ""), ("global_store", "", "row")} <= {
+        (region["category"], region["name"], region["mark"]) for region in regions
+    }
+    assert integrity.check(kernel) == []
+    assert "tritonext_profiler" not in dir(compiled(of_gluon).metadata)
 
 
 def test_there_may_be_more_than_other_profilers_take():
