@@ -13,6 +13,8 @@ triton = pytest.importorskip("triton")
 pytestmark = pytest.mark.gpu
 
 RUNS = 5
+# Of attention, at its first shape: warp groups that take turns may differ in time alone.
+MANY_RUNS = 200
 # Their sums depend on the order in which programs add.
 ATOMIC = ("gemm_split_k", "attention_backward_atomic")
 
@@ -27,14 +29,16 @@ def allocator():
 def test_results_are_close_to_float64_and_the_same_each_time(case):
     processors = torch.cuda.get_device_properties(0).multi_processor_count
     kernel = tritonext.use("warpspec")(case.fn)
-    for shape in case.shapes:
+    for number, shape in enumerate(case.shapes):
         seed = torch.seed() % 2**32
         arguments = case.arguments(shape, seed)
         first = None
-        for _ in range(RUNS):
+        runs = MANY_RUNS if number == 0 and case.row.startswith("attention") else RUNS
+        for _ in range(runs):
             tensors = running.launch(case, kernel, arguments, processors)
             found = running.results(case, arguments, tensors)
-            assert running.worst(case, arguments, found) <= 1, (shape, seed)
-            if first is not None and case.name not in ATOMIC:
+            if first is None or case.name in ATOMIC:
+                assert running.worst(case, arguments, found) <= 1, (shape, seed)
+                first = found
+            else:
                 assert all((found[name] == first[name]).all() for name in found), (shape, seed)
-            first = found
