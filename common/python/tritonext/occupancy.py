@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-__all__ = ["Usage", "resident_programs"]
+__all__ = ["Usage", "resident_programs", "useful_programs"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,18 @@ _AMD = {
 }
 
 
+def useful_programs(usage: Usage, target: str) -> int | None:
+    """Return :func:`resident_programs`, but no more than fill half of the multiprocessor's warps.
+
+    Latencies are hidden by then, and another program would not be worth a register: kernels of few registers reach their
+    best rate at a fraction of the warps (V. Volkov, "Better Performance at Lower Occupancy", GTC 2010).
+    """
+    programs, machine = resident_programs(usage, target), _machine(target)
+    if programs is None or machine is None:
+        return None
+    return min(programs, math.ceil(machine.warps // 2 * machine.warp / usage.threads))
+
+
 def resident_programs(usage: Usage, target: str) -> int | None:
     """Return how many programs a multiprocessor holds at once; 0 when one does not fit.
 
@@ -90,8 +102,7 @@ def resident_programs(usage: Usage, target: str) -> int | None:
     Returns:
         The number, or None for a target whose multiprocessors are not in the table.
     """
-    backend, _, name = target.partition(":")
-    machine = _NVIDIA.get(int(name)) if backend == "cuda" else _AMD.get(name)
+    machine = _machine(target)
     if machine is None:
         return None
     warps = math.ceil(usage.threads / machine.warp)
@@ -103,3 +114,8 @@ def resident_programs(usage: Usage, target: str) -> int | None:
     if shared:
         limits.append(machine.shared // shared)
     return min(limits)
+
+
+def _machine(target: str) -> _Multiprocessor | None:
+    backend, _, name = target.partition(":")
+    return _NVIDIA.get(int(name)) if backend == "cuda" else _AMD.get(name)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import cachekey
 from .errors import ExtensionError, OptionError, PipelineError, UnknownPassError
 from .manifest import STAGES, Manifest
-from .occupancy import Usage, resident_programs
+from .occupancy import Usage, useful_programs
 
 if TYPE_CHECKING:
     from .registry import InstalledExtension
@@ -247,7 +247,7 @@ class ResourceGuard:
         shared_bytes: The same of shared memory.
     """
 
-    registers: int = 32
+    registers: int = 8
     shared_bytes: int = 16384
 
     def doubts(self, usage: Usage, target: str) -> bool:
@@ -259,13 +259,13 @@ class ResourceGuard:
             registers=max(1, usage.registers - self.registers),
             shared_bytes=max(0, usage.shared_bytes - self.shared_bytes),
         )
-        return resident_programs(usage, target) != resident_programs(less, target)
+        return useful_programs(usage, target) != useful_programs(less, target)
 
     def reason(self, usage: Usage, plain: Usage, target: str) -> str:
         """Return why the kernel without the pipeline, which takes ``plain``, is better; empty when it is not."""
         if usage.spill_bytes > plain.spill_bytes:
             return f"it spills {plain.spill_bytes} bytes instead of {usage.spill_bytes}"
-        programs, others = (resident_programs(each, target) for each in (usage, plain))
+        programs, others = (useful_programs(each, target) for each in (usage, plain))
         if programs is not None and programs < others:
             return f"a multiprocessor holds {others} of its programs instead of {programs}"
         return ""
@@ -433,7 +433,7 @@ def wrap_stage(stage: str, function: Callable, *, key: str | None = None, target
     return _function_step("wrap-stage", stage, function, key, targets)
 
 
-def guard_resources(*, registers: int = 32, shared_bytes: int = 16384, targets: Iterable[str] = ()) -> Step:
+def guard_resources(*, registers: int = 8, shared_bytes: int = 16384, targets: Iterable[str] = ()) -> Step:
     """Fall back to the kernel without the pipeline where the pipeline makes it spill more, or fewer programs fit.
 
     The kernel is compiled without the pipeline only where its binary raises doubt: where it spills, or where fewer

@@ -85,6 +85,21 @@ def test_other_pipelines_stay():
     assert [remark.message for remark in found if remark.kind == "analysis"] == ["watched"]
 
 
+def test_a_kernel_that_compiles_with_the_pipeline_alone_is_kept():
+    def fail(inner, source, metadata, info):
+        if "5x128x64" not in str(source):
+            raise ValueError("no buffers")
+        return inner(source, metadata)
+
+    picky = Pipeline((wrap_stage("llir", fail, key="fail"),), name="picky")
+    kept, found = compiled(picky, staged(5, guard_resources(shared_bytes=131072)))
+    assert kept.metadata.tritonext_guard["kept"] == "with"
+    assert kept.metadata.tritonext_guard["without"] is None
+    assert [remark.message for remark in found] == [
+        "the kernel does not compile without stages: ValueError: no buffers"
+    ]
+
+
 def test_without_doubt_a_kernel_is_compiled_once():
     runs = []
 
@@ -162,12 +177,17 @@ def test_programs_of_a_multiprocessor(usage, target, programs):
 
 
 def test_what_raises_doubt():
-    guard = ResourceGuard(registers=32, shared_bytes=16384)
+    guard = ResourceGuard(registers=8, shared_bytes=16384)
     assert guard.doubts(Usage(40, 8, 0, 128), "cuda:90")
-    # 16 warps of each scheduler take 32 registers of a thread; those of 40 do not fit that often.
-    assert guard.doubts(Usage(40, 0, 0, 1024), "cuda:90")
-    assert not guard.doubts(Usage(24, 0, 0, 1024), "cuda:90")
+    # Two programs of 16 warps take 64 registers of a thread; the second fills half of the warps, and a third is not missed.
+    assert guard.doubts(Usage(136, 0, 0, 256), "cuda:90")
+    assert not guard.doubts(Usage(152, 0, 0, 256), "cuda:90")
+    assert not guard.doubts(Usage(48, 0, 0, 256), "cuda:90")
     assert guard.doubts(Usage(32, 0, 120 * 1024, 128), "cuda:90")
     assert not guard.doubts(Usage(32, 0, 200 * 1024, 256), "cuda:90")
     assert guard.reason(Usage(32, 8, 0, 128), Usage(32, 4, 0, 128), "cuda:90") == "it spills 4 bytes instead of 8"
     assert guard.reason(Usage(32, 4, 0, 128), Usage(32, 8, 0, 128), "cuda:90") == ""
+    assert "holds 4 of its programs instead of 3" in guard.reason(
+        Usage(72, 0, 0, 256), Usage(64, 0, 0, 256), "cuda:90"
+    )
+    assert guard.reason(Usage(64, 0, 0, 256), Usage(48, 0, 0, 256), "cuda:90") == ""

@@ -101,12 +101,19 @@ class Guard:
         trial = self._kept = self._finish(self._stages, after, metadata)
         if not self._limits.doubts(trial.usage, self._info.target):
             return module
-        # What passes say of this attempt is about no kernel of the program.
-        with _compared(), remarks.collect():
-            plain = self._fallback[self._first](_copy(before), metadata_before)
-            if _same(_content(plain), after):
-                return module
-            other = self._finish(self._fallback, _content(plain), metadata_before)
+        try:
+            # What passes say of this attempt is about no kernel of the program.
+            with _compared(), remarks.collect():
+                plain = self._fallback[self._first](_copy(before), metadata_before)
+                if _same(_content(plain), after):
+                    return module
+                other = self._finish(self._fallback, _content(plain), metadata_before)
+        except Exception as error:
+            # What does not compile is no alternative, and stock Triton raises anything.
+            metadata["tritonext_guard"] = {"kept": "with", "reason": "", "with": trial.usage.to_json(), "without": None}
+            message = f"the kernel does not compile without {self._pipelines}: {type(error).__name__}: {error}"
+            remarks.record("analysis", FLAG, message)
+            return module
         reason = self._limits.reason(trial.usage, other.usage, self._info.target)
         if reason:
             # Whose passes decided about the kernel is recorded, whatever they decided.

@@ -10,6 +10,8 @@
 #include "tritonext/Remarks.h"
 #include "llvm/Support/JSON.h"
 
+#include <cmath>
+
 namespace tritonext::layout {
 #define GEN_PASS_DECL_REPORTCONVERSIONSPASS
 #define GEN_PASS_DEF_REPORTCONVERSIONSPASS
@@ -161,8 +163,8 @@ void ReportConversionsPass::report(ttg::ConvertLayoutOp convert,
                            {"stores", toJson(cost.stores)},
                            {"loads", toJson(cost.loads)},
                            {"warps", cost.warps},
-                           {"cycles", static_cast<int64_t>(cost.cycles + 0.5)},
-                           {"busy_cycles", static_cast<int64_t>(cost.busyCycles + 0.5)}};
+                           {"cycles", static_cast<int64_t>(std::lround(cost.cycles))},
+                           {"busy_cycles", static_cast<int64_t>(std::lround(cost.busyCycles))}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(entry));
   emitRemark(RemarkKind::Analysis, convert, DEBUG_TYPE, text);

@@ -33,4 +33,4 @@ def pipeline(guard: Any = True, **options: Any) -> Pipeline:
     passes = of_passes(tritonext.extension("layout"), **options)
     if str(guard).lower() == "false":
         return passes
-    return dataclasses.replace(passes, steps=(*passes.steps, guard_resources(shared_bytes=32768)))
+    return dataclasses.replace(passes, steps=(*passes.steps, guard_resources()))

@@ -102,8 +102,8 @@ public:
 
   /// Returns where a conversion of elements of `bits` bits through shared memory puts them: a map
   /// from `vector`, `bank`, `segment` and `reps` (the rounds) to the elements of the tensor.
-  mlir::triton::LinearLayout getSharedLayout(mlir::triton::LinearLayout source,
-                                             mlir::triton::LinearLayout target,
+  mlir::triton::LinearLayout getSharedLayout(const mlir::triton::LinearLayout &source,
+                                             const mlir::triton::LinearLayout &target,
                                              unsigned bits) const;
 
 private:
