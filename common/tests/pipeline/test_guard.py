@@ -187,7 +187,5 @@ def test_what_raises_doubt():
     assert not guard.doubts(Usage(32, 0, 200 * 1024, 256), "cuda:90")
     assert guard.reason(Usage(32, 8, 0, 128), Usage(32, 4, 0, 128), "cuda:90") == "it spills 4 bytes instead of 8"
     assert guard.reason(Usage(32, 4, 0, 128), Usage(32, 8, 0, 128), "cuda:90") == ""
-    assert "holds 4 of its programs instead of 3" in guard.reason(
-        Usage(72, 0, 0, 256), Usage(64, 0, 0, 256), "cuda:90"
-    )
+    assert "holds 4 of its programs instead of 3" in guard.reason(Usage(72, 0, 0, 256), Usage(64, 0, 0, 256), "cuda:90")
     assert guard.reason(Usage(64, 0, 0, 256), Usage(48, 0, 0, 256), "cuda:90") == ""

@@ -158,8 +158,8 @@ ConversionModel::SharedPlan ConversionModel::planExchange(const LinearLayout &so
   return {memory, stores[store], loads[load], hasMatrices && store > 0, hasMatrices && load > 0};
 }
 
-LinearLayout ConversionModel::getSharedLayout(const LinearLayout &source, const LinearLayout &target,
-                                              unsigned bits) const {
+LinearLayout ConversionModel::getSharedLayout(const LinearLayout &source,
+                                              const LinearLayout &target, unsigned bits) const {
   return planExchange(removeBroadcastRegisters(source), removeBroadcastRegisters(target), bits)
       .memory;
 }
