@@ -83,8 +83,8 @@ _AMD = {
 def useful_programs(usage: Usage, target: str) -> int | None:
     """Return :func:`resident_programs`, but no more than fill half of the multiprocessor's warps.
 
-    Latencies are hidden by then, and another program would not be worth a register: kernels of few registers reach their
-    best rate at a fraction of the warps (V. Volkov, "Better Performance at Lower Occupancy", GTC 2010).
+    Latencies are hidden by then, and another program would not be worth a register: kernels reach their best rate at a
+    fraction of the warps (V. Volkov, "Better Performance at Lower Occupancy", GTC 2010).
     """
     programs, machine = resident_programs(usage, target), _machine(target)
     if programs is None or machine is None:
