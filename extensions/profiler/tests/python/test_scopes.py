@@ -192,6 +192,9 @@ def alone(x):
         tl.store(x, 1)
 
 
+INLINED = "expected scopes and marks in the kernel itself, or in functions that are inlined"
+
+
 @pytest.mark.parametrize(
     ("kind", "message", "line"),
     [
@@ -199,13 +202,14 @@ def alone(x):
         ("not entered", 'expected the innermost scope to be left, got "outer"', 'tpl.exit_scope("outer")'),
         ("crossed", 'expected the innermost scope to be left, got "outer"', 'tpl.exit_scope("outer")'),
         ("in a branch", 'expected the innermost scope to be left, got "outer"', 'tpl.exit_scope("outer")'),
-        ("by itself", "expected scopes and marks in the kernel itself", 'with tpl.scope("outer"):'),
+        ("by itself", INLINED, 'with tpl.scope("outer"):'),
     ],
 )
 def test_a_scope_that_is_not_left_is_an_error_at_its_line(kind, message, line):
     with pytest.raises(KernelError, match=re.escape(message)) as caught:
         compiled(unbalanced, mode="scopes", KIND=kind)
     assert line in str(caught.value)
+    assert ("no scope is entered there" in str(caught.value)) == (kind in ("not entered", "in a branch"))
     # Without a profile nobody asks.
     compiled(unbalanced, KIND=kind)
 
