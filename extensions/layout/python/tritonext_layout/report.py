@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -118,6 +120,14 @@ def _sum(entries: Sequence[PricedConversion]) -> str:
         f"{sum(entry.barriers for entry in entries)} barriers, {sum(entry.barriers for entry in looped)} of them in "
         f"loops; {sum(entry.cycles for entry in entries)} cycles each time, estimated"
     )
+
+
+def _exchanges(ttgir: str) -> str:
+    """Return how many tensors change their layout by way of a buffer that the module names, as text."""
+    buffers = re.findall(r"(%[\w#]+) = ttg\.local_alloc %", ttgir)
+    loads = Counter(re.findall(r"= ttg\.local_load (%[\w#]+)", ttgir))
+    count = sum(loads[buffer] for buffer in buffers)
+    return f"; {count} more through buffers, with a barrier each" if count else ""
 
 
 def _row(entry: PricedConversion, shuffled: PricedConversion, found: Iterable[Remark]) -> tuple[str, ...]:

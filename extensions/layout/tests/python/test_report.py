@@ -11,29 +11,39 @@ import tritonext
 from tritonext import explain
 from tritonext.errors import OptionError
 from tritonext.testing import kernels
-from tritonext_layout import conversions
+from tritonext_layout import conversions, explain_sections
 
 
 def test_explain_lists_what_is_left_where_it_comes_from_and_why(capsys):
-    place = "tritonext.testing.kernels::gemm_residual"
-    explain.main([place, "--target", "cuda:80", "--enable", "layout", "--stage", "ttgir", "--json"])
+    place = "tritonext.testing.kernels::attention_forward"
+    explain.main([place, "--target", "cuda:90", "--enable", "layout", "--stage", "ttgir", "--json"])
     data = json.loads(capsys.readouterr().out)
     [section] = [section for section in data["sections"] if section["title"] == "layout conversions"]
-    missed = [remark["message"] for remark in data["remarks"] if remark["kind"] == "missed"]
-    assert section["columns"][0] == "line"
-    assert section["columns"][-1] == "why it stays"
-    [row] = section["rows"]
-    entry = dict(zip(section["columns"], row, strict=True))
-    assert entry["line"].startswith("kernels.py:")
-    assert entry["tensor"].startswith("128x128x")
-    assert entry["from"].startswith("mma v2 16x8, warps ")
-    assert entry["to"].startswith("blocked ")
-    assert entry["path"] == "shared memory of a CTA"
-    assert int(entry["bytes"]) >= 8192
-    assert int(entry["cycles"]) > 128
-    assert entry["between"].endswith("and store")
-    assert entry["why it stays"] in missed
-    assert section["text"].startswith("stock: 2 conversions, 0 of them in loops; ")
+    looped, stored = (dict(zip(section["columns"], row, strict=True)) for row in section["rows"])
+    assert looped["line"].endswith(" in a loop")
+    assert looped["path"] == "nothing"
+    assert looped["why it stays"] == "costs nothing"
+    assert stored["line"].startswith("kernels.py:")
+    assert stored["tensor"] == "128x64xf16"
+    assert stored["from"] == "mma v3 16x64x16, warps 4x1"
+    assert (stored["path"], stored["barriers"]) == ("shared memory of a warp", "0")
+    assert int(stored["bytes"]) >= 4096
+    assert int(stored["cycles"]) > 128
+    assert stored["between"] == "warp_group_dot_wait and store"
+    assert stored["why it stays"] in [remark["message"] for remark in data["remarks"] if remark["kind"] == "missed"]
+    before, after = section["text"].splitlines()
+    assert before.startswith("stock: 3 conversions, 1 of them in loops; ")
+    assert after.startswith("with layout: 2 conversions, 1 of them in loops; 0 barriers, ")
+
+
+def test_explain_counts_exchanges_through_buffers_apart():
+    kernel = kernels.compile("gemm_residual", "cuda:80")
+    with tritonext.use("layout"):
+        changed = kernels.compile("gemm_residual", "cuda:80")
+    [section] = explain_sections(kernel, changed, ())
+    before, after = section.text.splitlines()
+    assert "through buffers" not in before
+    assert after.endswith("; 1 more through buffers, with a barrier each")
 
 
 def test_conversions_of_loops_are_told_from_others():
