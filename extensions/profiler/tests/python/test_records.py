@@ -60,6 +60,13 @@ def test_records_cost_four_instructions_and_stand_in_place(name):
     assert 65536 // (ours.registers * threads) == 65536 // (plain.registers * threads)
 
 
+def test_as_many_blocks_run_as_without_records():
+    # Records alone would take half as many registers again.
+    before, after = stats(kernels.compile("layer_norm", "cuda:90")), stats(profiled("layer_norm"))
+    threads = 32 * 8
+    assert 65536 // (after.registers * threads) == 65536 // (before.registers * threads) == 6
+
+
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:100", "hip:gfx942", "hip:gfx950"])
 def test_every_target_has_records(target):
     kernel = profiled("gemm_fp16", target)
