@@ -105,12 +105,12 @@ def explain_sections(before: CompiledKernel, after: CompiledKernel, found: Seque
     stock, left = (conversions(kernel.asm["ttgir"]) for kernel in (before, after))
     shuffled = conversions(after.asm["ttgir"], shuffles=True)
     columns = ("line", "tensor", "from", "to", "path", "bytes", "barriers", "cycles", "between", "why it stays")
-    text = f"stock: {_sum(stock)}\nwith layout: {_sum(left)}"
-    return [
-        Section(
-            "layout conversions", columns, [_row(*entries, found) for entries in zip(left, shuffled, strict=True)], text
-        )
+    rows = [_row(entry, other, found) for entry, other in zip(left, shuffled, strict=True)]
+    sums = [
+        f"{name}: {_sum(entries)}{_exchanges(kernel.asm['ttgir'])}"
+        for name, entries, kernel in (("stock", stock, before), ("with layout", left, after))
     ]
+    return [Section("layout conversions", columns, rows, "\n".join(sums))]
 
 
 def _sum(entries: Sequence[PricedConversion]) -> str:
