@@ -229,7 +229,7 @@ Price LayoutGraph::getPrice(const LayoutNode &node, const NodeLayouts &layouts) 
         getAccessCost(getLayout(node.uses.front()->get(), layouts.uses.front()), *memory);
     // Atomics are done in the L2 cache, which takes them by the sector.
     if (isa<AtomicRMWOp>(op))
-      return (4 * cost.instructions * warps + 8 * static_cast<Price>(cost.sectors)) * frequency;
+      return (4 * warps * cost.instructions + 8 * static_cast<Price>(cost.sectors)) * frequency;
     Price passes = std::max<Price>(cost.lines, cost.instructions * warps);
     return (4 * passes + 2 * static_cast<Price>(cost.sectors)) * frequency;
   }
