@@ -44,6 +44,8 @@ AccessTable::AccessTable(ModuleOp module) {
     if (auto atomic = dyn_cast<AtomicRMWOp>(access))
       shape.maxVector = std::min(shape.maxVector, getAtomicVector(atomic));
     shapes.try_emplace(access, shape);
+    if (meetsAnother(access, isa<LoadOp>(access) ? writers : readers))
+      shared.insert(access);
   };
   for (Operation *reader : readers) {
     auto load = dyn_cast<LoadOp>(reader);
@@ -61,8 +63,14 @@ AccessTable::AccessTable(ModuleOp module) {
     // Two writes of one element by different threads have no order either.
     auto store = dyn_cast<StoreOp>(writer);
     auto atomic = dyn_cast<AtomicRMWOp>(writer);
-    if (store && findUnorderedRead(store, readers))
-      ordered.try_emplace(store->getParentOfType<FuncOp>(), store);
+    auto function = writer->getParentOfType<FuncOp>();
+    auto mayBeReadBefore = [&](Operation *reader) {
+      return isa<LoadOp>(reader) && reader->getParentOfType<FuncOp>() == function &&
+             mayTouchSameMemory(reader, writer);
+    };
+    if (store ? findUnorderedRead(store, readers) != nullptr
+              : llvm::any_of(readers, mayBeReadBefore))
+      ordered.try_emplace(function, writer);
     else if (store && !meetsAnother(store, writers))
       consider(store);
     if (atomic && atomic->use_empty() && !meetsAnother(atomic, writers) &&
@@ -76,7 +84,7 @@ const MemoryShape *AccessTable::lookup(Operation *access) const {
   return found == shapes.end() ? nullptr : &found->second;
 }
 
-StoreOp AccessTable::getOrderedStore(FuncOp function) const { return ordered.lookup(function); }
+Operation *AccessTable::getOrderedWrite(FuncOp function) const { return ordered.lookup(function); }
 
 void AccessTable::addCopy(Operation *load, Operation *copy) {
   MemoryShape shape = shapes.at(load);

@@ -1,5 +1,7 @@
 //===- DeferReductions.cpp - Reductions that threads finish after a loop --===//
 
+#include "tritonext_layout/Transforms/AccessTable.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -58,9 +60,12 @@ TypedAttr getNeutral(Operation *combine, Type element) {
       return builder.getFloatAttr(type, APFloat::getZero(semantics, /*Negative=*/true));
     if (isa<arith::MulFOp>(combine))
       return builder.getFloatAttr(type, APFloat::getOne(semantics));
-    if (isa<arith::MaxNumFOp, arith::MaximumFOp>(combine))
+    // These take the other operand for a NaN, so only a NaN leaves a NaN as it is.
+    if (isa<arith::MaxNumFOp, arith::MinNumFOp>(combine))
+      return builder.getFloatAttr(type, APFloat::getQNaN(semantics));
+    if (isa<arith::MaximumFOp>(combine))
       return builder.getFloatAttr(type, APFloat::getInf(semantics, /*Negative=*/true));
-    if (isa<arith::MinNumFOp, arith::MinimumFOp>(combine))
+    if (isa<arith::MinimumFOp>(combine))
       return builder.getFloatAttr(type, APFloat::getInf(semantics));
     return {};
   }
@@ -215,14 +220,18 @@ public:
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    std::optional<AccessTable> accesses;
     for (scf::ForOp loop : loops)
       for (unsigned index = 0; index != loop.getNumRegionIterArgs(); ++index)
-        if (std::optional<Accumulation> found = match(loop, index))
-          consider(*found);
+        if (std::optional<Accumulation> found = match(loop, index)) {
+          if (!accesses)
+            accesses.emplace(getOperation());
+          consider(*found, *accesses);
+        }
   }
 
 private:
-  void consider(const Accumulation &found) const {
+  void consider(const Accumulation &found, const AccessTable &accesses) const {
     ReduceOp reduce = found.reduce;
     auto type = cast<RankedTensorType>(reduce.getSrcs().front().getType());
     if (!type.getEncoding())
@@ -230,6 +239,12 @@ private:
     std::optional<SmallVector<Run>> runs = getRuns(type, reduce.getAxis());
     if (!runs || llvm::all_of(*runs, [](const Run &run) { return run.isInThread; }))
       return;
+    if (Operation *write = accesses.getOrderedWrite(reduce->getParentOfType<FuncOp>())) {
+      emitRemark(RemarkKind::Missed, write, DEBUG_TYPE,
+                 "the barrier of a reduction may keep this write behind a read of what it "
+                 "overwrites");
+      return;
+    }
     bool reorders = isa<arith::AddFOp, arith::MulFOp>(found.combine);
     if (reorders && !reorderSums) {
       emitRemark(RemarkKind::Missed, reduce, DEBUG_TYPE,

@@ -187,9 +187,10 @@ LayoutGraph::LayoutGraph(FuncOp function, const AccessTable &accesses) : accesse
     if (node.uses.empty() && node.results.empty())
       return;
     bool isLoad = isa<LoadOp>(op);
-    node.replicable = !isa<AtomicRMWOp>(op);
-    node.repeatable = node.kind != LayoutNode::Kind::Fixed && op->getNumRegions() == 0 &&
-                      (isLoad ? !isExpensiveLoadOrStore(op) : isMemoryEffectFree(op));
+    node.replicable = !isa<AtomicRMWOp>(op) && !accesses.isShared(op);
+    node.repeatable =
+        node.kind != LayoutNode::Kind::Fixed && op->getNumRegions() == 0 &&
+        (isLoad ? !isExpensiveLoadOrStore(op) && !accesses.isShared(op) : isMemoryEffectFree(op));
     add(std::move(node));
   });
 }

@@ -229,31 +229,38 @@ void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
   if (candidates.empty())
     return;
   SmallVector<Operation *> readers, writers;
-  SmallVector<StoreOp> stores;
   module.walk([&](Operation *op) {
     if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
       readers.push_back(op);
     if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
       writers.push_back(op);
-    if (auto store = dyn_cast<StoreOp>(op))
-      stores.push_back(store);
   });
+  auto findShared = [](const Candidate &candidate, ArrayRef<Operation *> accesses) -> Operation * {
+    auto found = llvm::find_if(accesses, [&](Operation *access) {
+      return access != candidate.access && mayTouchSameMemory(access, candidate.access);
+    });
+    return found == accesses.end() ? nullptr : *found;
+  };
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
-    auto store = dyn_cast<StoreOp>(candidate.access);
     Operation *other = nullptr;
-    if (store) {
+    if (auto store = dyn_cast<StoreOp>(candidate.access)) {
       other = findUnorderedRead(store, readers);
     } else if (isa<AtomicRMWOp>(candidate.access)) {
-      for (ArrayRef<Operation *> accesses : {readers, writers})
-        for (Operation *access : accesses)
-          if (access != candidate.access && mayTouchSameMemory(access, candidate.access))
-            other = access;
+      other = findShared(candidate, readers);
+      if (!other)
+        other = findShared(candidate, writers);
     } else {
-      auto overwriting = llvm::find_if(
-          stores, [&](StoreOp store) { return findUnorderedRead(store, candidate.access); });
-      if (overwriting != stores.end())
-        other = *overwriting;
+      for (Operation *writer : writers) {
+        auto store = dyn_cast<StoreOp>(writer);
+        if (store ? findUnorderedRead(store, candidate.access) != nullptr
+                  : mayTouchSameMemory(writer, candidate.access))
+          other = writer;
+      }
     }
+    // Data flow orders what one thread reads and one writes, not what several hold.
+    auto type = cast<RankedTensorType>(candidate.access->getOperand(0).getType());
+    if (!other && !ttg::toLinearLayout(type.cloneWithEncoding(candidate.encoding)).isInvertible())
+      other = findShared(candidate, isa<LoadOp>(candidate.access) ? writers : readers);
     if (!other)
       return false;
     reportMissed(candidate.access, "the barrier may keep this access in order with '" +

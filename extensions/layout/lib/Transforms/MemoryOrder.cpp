@@ -4,7 +4,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "triton/Dialect/Triton/IR/Utility.h"
 #include "triton/Dialect/TritonGPU/IR/Dialect.h"
 
 using namespace mlir;
@@ -38,8 +40,10 @@ Bases getBases(Value pointer) {
     Value value = work[i];
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
-      if (isa<FuncOp>(parent)) {
+      if (auto function = dyn_cast<FuncOp>(parent)) {
         bases.known.insert(argument);
+        // A caller may pass one pointer twice.
+        bases.open |= !triton::isKernel(function);
       } else if (auto loop = dyn_cast<scf::ForOp>(parent)) {
         addCarried(loop, argument.getArgNumber() - loop.getNumInductionVars());
       } else {
@@ -114,6 +118,13 @@ bool dependsElementwise(Value value, Value source) {
   return false;
 }
 
+bool areInOneLoop(Operation *first, Operation *second) {
+  auto loop = first->getParentOfType<LoopLikeOpInterface>();
+  while (loop && !loop->isAncestor(second))
+    loop = loop->getParentOfType<LoopLikeOpInterface>();
+  return loop != nullptr;
+}
+
 /// Returns true if all uses of what `load` reads are in shared memory, whose writers and readers a
 /// barrier orders anyway.
 bool feedsSharedMemory(LoadOp load) {
@@ -155,8 +166,9 @@ Operation *findUnorderedRead(StoreOp store, ArrayRef<Operation *> readers) {
     });
     if (!meets)
       continue;
+    // In a loop, the next iteration reads what this one stores.
     if (load && isSame(load.getPtr(), store.getPtr()) &&
-        dependsElementwise(store.getValue(), load.getResult()))
+        dependsElementwise(store.getValue(), load.getResult()) && !areInOneLoop(load, store))
       continue;
     return reader;
   }

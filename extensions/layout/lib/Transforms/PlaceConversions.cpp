@@ -549,9 +549,9 @@ public:
     ConversionModel model(module);
     AccessTable accesses(module);
     module.walk([&](FuncOp function) {
-      if (StoreOp store = accesses.getOrderedStore(function)) {
-        emitRemark(RemarkKind::Missed, store, DEBUG_TYPE,
-                   "the barrier of a conversion may keep this store behind a read of what it "
+      if (Operation *write = accesses.getOrderedWrite(function)) {
+        emitRemark(RemarkKind::Missed, write, DEBUG_TYPE,
+                   "the barrier of a conversion may keep this write behind a read of what it "
                    "overwrites");
         return;
       }

@@ -45,6 +45,9 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    // The buffer of a cluster would be split among its CTAs.
+    if (ttg::TritonGPUDialect::getNumCTAs(module) != 1)
+      return;
     ConversionModel model(module);
     SmallVector<ttg::ConvertLayoutOp> candidates;
     module.walk([&](ttg::ConvertLayoutOp convert) {

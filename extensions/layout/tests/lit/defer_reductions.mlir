@@ -39,7 +39,7 @@ tt.func public @columns(%x: tensor<32x64xf32, #blocked>, %start: tensor<64xf32, 
 
 // A scalar becomes one number per thread.
 // CHECK-LABEL: @scalar
-// CHECK: %[[LEAST:.+]] = arith.constant dense<0xFF800000> : tensor<128xf32,
+// CHECK: %[[LEAST:.+]] = arith.constant dense<0x7FC00000> : tensor<128xf32,
 // CHECK: %[[OUT:.+]] = scf.for {{.*}} iter_args(%[[ACC:.+]] = %[[LEAST]])
 // CHECK:   tt.reshape %{{.+}} : tensor<1024xf32, #blocked> -> tensor<2x128x4xf32,
 // CHECK:   "tt.reduce"{{.*}}axis = 2

@@ -26,3 +26,15 @@ tt.func public @single(%x: tensor<512xf32, #vectors>) -> tensor<512xf32, #elemen
   tt.return %y : tensor<512xf32, #elements>
 }
 }
+
+// -----
+
+// Each CTA of a cluster has a part of the tensor.
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0], CGALayout = [[1, 0]]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], CGALayout = [[1, 0]], instrShape = [16, 128, 16]}>
+module attributes {"ttg.num-ctas" = 2 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @cluster(%x: tensor<256x128xf16, #mma>) -> tensor<256x128xf16, #blocked> {
+  %y = ttg.convert_layout %x : tensor<256x128xf16, #mma> -> tensor<256x128xf16, #blocked>
+  tt.return %y : tensor<256x128xf16, #blocked>
+}
+}

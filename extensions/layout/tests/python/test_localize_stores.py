@@ -78,9 +78,11 @@ def test_no_epilogue_gets_worse_on_any_target(name, target):
     # A row vector that is stored from the layout of a matrix is stored in narrower pieces, without an exchange.
     assert [text for text in regressions(before, after) if "mean store width" not in text] == []
     assert after.global_stores.get(128, 0) >= before.global_stores.get(128, 0)
-    applied = any(remark.kind == "applied" for remark in found)
-    assert applied == (ours.asm["ttgir"] != stock.asm["ttgir"])
-    if any(remark.kind == "applied" and remark.pass_name == "layout-localize-stores" for remark in found):
+    # The guard may have kept stock's kernel, whatever the passes did.
+    is_ours = getattr(ours.metadata, "tritonext_guard", {"kept": "with"})["kept"] == "with"
+    applied = {remark.pass_name for remark in found if is_ours and remark.kind == "applied"}
+    assert bool(applied) == (ours.asm["ttgir"] != stock.asm["ttgir"])
+    if "layout-localize-stores" in applied:
         assert after.barriers < before.barriers
 
 

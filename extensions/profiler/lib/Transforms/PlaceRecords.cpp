@@ -409,7 +409,10 @@ private:
     DenseMap<Block *, int> last;
     for (Block &block : code) {
       int loop = loopOf[&block];
-      int scope = scopeOf->lookup(&block);
+      // A block behind branches that contradict each other is never run, and is in no scope.
+      auto begins = scopeOf->find(&block);
+      bool isReached = begins != scopeOf->end();
+      int scope = isReached ? begins->second : scopeOutside;
       // Only what one block alone can lead to is known to be in its last region.
       int current = -1;
       if (Block *only = block.getSinglePredecessor(); only && loopOf[only] == loop)
@@ -435,6 +438,8 @@ private:
           continue;
         }
         if (isNote(op)) {
+          if (!isReached)
+            continue;
           scope = *scopeBehind(op, scope);
           current = note(op, current, loop, role, scope);
           continue;

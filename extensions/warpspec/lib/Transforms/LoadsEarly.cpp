@@ -61,9 +61,10 @@ void loadEarly(ProductLoop &loop) {
     return;
   // Loads behind the loop may read what it writes.
   WalkResult writes = loop.loop.walk([](Operation *op) {
-    bool isWriter = isa<tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp,
-                        tt::DescriptorStoreLikeOpInterface, tt::CallOp>(op) ||
-                    (isa<tt::ElementwiseInlineAsmOp>(op) && !isMemoryEffectFree(op));
+    bool isWriter =
+        isa<tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DescriptorStoreLikeOpInterface,
+            tt::CallOp>(op) ||
+        (isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(op) && !isMemoryEffectFree(op));
     return isWriter ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (writes.wasInterrupted())

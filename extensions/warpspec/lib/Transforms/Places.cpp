@@ -124,6 +124,10 @@ private:
       return;
     isWhole |= isCounter(value) || isNumber(value);
     Operation *op = value.getDefiningOp();
+    // `tile - tile / n * n` is a remainder, from which the tile does not follow.
+    if (auto difference = dyn_cast_or_null<arith::SubIOp>(op);
+        difference && isInside(difference.getRhs()))
+      return;
     if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp,
                         tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::TransOp,
                         tt::ReshapeOp, tt::LoadOp, ttg::ConvertLayoutOp>(op))

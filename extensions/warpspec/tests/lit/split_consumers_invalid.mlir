@@ -284,3 +284,41 @@ tt.func public @columns_in_one_place(%da: !tt.tensordesc<128x64xf16, #shared>, %
   tt.return
 }
 }
+
+// -----
+
+// Tiles with one remainder are stored to one place, also where the remainder is a difference.
+// TURNS: not pingpong: 'tt.descriptor_store' may write where another tile is stored
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @remainder(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensordesc<64x128xf16, #shared>, %dc: !tt.tensordesc<128x128xf16, #shared>, %size: i32, %first: i32, %last: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c4 = arith.constant 4 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #mma>
+  scf.for %tile = %first to %last step %c1 : i32 {
+    %part = arith.divsi %tile, %c4 : i32
+    %whole = arith.muli %part, %c4 : i32
+    %m = arith.subi %tile, %whole : i32
+    %row = arith.muli %m, %c128 : i32
+    %column = arith.muli %part, %c128 : i32
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<128x128xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %column] : !tt.tensordesc<64x128xf16, #shared> -> tensor<64x128xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x128xf16, #shared, #smem> -> tensor<128x128xf32, #mma>
+      scf.yield %d : tensor<128x128xf32, #mma>
+    }
+    %o = arith.truncf %r : tensor<128x128xf32, #mma> to tensor<128x128xf16, #mma>
+    tt.descriptor_store %dc[%row, %c0], %o : !tt.tensordesc<128x128xf16, #shared>, tensor<128x128xf16, #mma>
+  } {tt.warp_specialize}
+  tt.return
+}
+}

@@ -6,6 +6,7 @@
 #include "tritonext_layout/Transforms/WarpLocalLayout.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tritonext::layout {
 
@@ -18,9 +19,13 @@ public:
   /// Returns the memory that `access` reaches, or null if it must keep its layout.
   const MemoryShape *lookup(mlir::Operation *access) const;
 
-  /// Returns a store of `function` that may overwrite what another thread has yet to read, so that
-  /// the barrier of some conversion may be what keeps them in order; null if there is none.
-  mlir::triton::StoreOp getOrderedStore(mlir::triton::FuncOp function) const;
+  /// Whether another access may touch the memory of `access`. One thread then has to read or write
+  /// each element, and once, so that what flows between them keeps them in order.
+  bool isShared(mlir::Operation *access) const { return shared.contains(access); }
+
+  /// Returns a write of `function` to what another thread may have yet to read, so that the barrier
+  /// of some conversion may be what keeps them in order; null if there is none.
+  mlir::Operation *getOrderedWrite(mlir::triton::FuncOp function) const;
 
   /// Enters a copy of a load.
   void addCopy(mlir::Operation *load, mlir::Operation *copy);
@@ -28,7 +33,8 @@ public:
 
 private:
   llvm::DenseMap<mlir::Operation *, MemoryShape> shapes;
-  llvm::DenseMap<mlir::triton::FuncOp, mlir::triton::StoreOp> ordered;
+  llvm::DenseSet<mlir::Operation *> shared;
+  llvm::DenseMap<mlir::triton::FuncOp, mlir::Operation *> ordered;
 };
 
 } // namespace tritonext::layout
