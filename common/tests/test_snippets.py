@@ -25,7 +25,7 @@ PAGES = [
     ("extensions/tlx/README.md", ("tlx",), 1),
 ]
 # Launches, tensors on a GPU, signatures, and blocks about a kernel that the reader has.
-SHOWN = re.compile(r"\[grid\]|device=\"cuda\"|\.cuda\(\)|\) -> Report|\.\.\.\)|Specialization\(matmul")
+SHOWN = re.compile(r"\[grid\]|device=\"cuda\"|\.cuda\(\)|\) -> Report|\.\.\.\)|Specialization\(matmul|matmul\.warmup")
 
 
 @pytest.mark.parametrize(("page", "needs", "count"), PAGES, ids=[page for page, _, _ in PAGES])

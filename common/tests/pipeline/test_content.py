@@ -111,8 +111,9 @@ def test_what_decides_nothing_changes_nothing(site, tmp_path):
     assert keys(moved) == before
 
 
-def test_options_and_order_have_keys_of_their_own(site):
+def test_options_have_keys_of_their_own_and_orders_share_one(site):
     found = keys(site)
+    assert found.pop("swapped") == found["both"]
     assert len(set(found.values())) == len(found)
 
 
