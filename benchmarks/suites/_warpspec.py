@@ -7,12 +7,10 @@ that compiles. Each way has the fastest of the same configurations.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -24,6 +22,7 @@ from triton.runtime.jit import JITFunction
 import harness
 import tritonext
 from harness import ROOT, Environment, Metric, Record, Timer
+from tritonext.testing import quiet
 
 __all__ = ["WAYS", "Config", "Problem", "corpus", "measured", "prepare", "problems"]
 
@@ -134,25 +133,12 @@ def runs(call: Callable[[], object], way: str) -> bool:
         call()
         return True
     try:
-        with silent():
+        with quiet():
             kernel = call()
             torch.cuda.synchronize()
     except (RuntimeError, triton.OutOfResources):
         return False
     return way == "stock" or "ttg.warp_specialize" in kernel.asm["ttgir"]
-
-
-@contextlib.contextmanager
-def silent() -> Iterator[None]:
-    """Drop what passes print to the error stream: a whole module, where one fails."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def measured(

@@ -45,8 +45,10 @@ from triton.compiler.compiler import Language, make_backend  # noqa: E402
 import tritonext  # noqa: E402
 from tritonext import inspect_code  # noqa: E402
 from tritonext.cachekey import digest, extension_digest  # noqa: E402
+from tritonext.occupancy import Usage, resident_programs  # noqa: E402
 from tritonext.offline import TARGETS, Specialization, parse_target  # noqa: E402
 from tritonext.pipeline import Pipeline, wrap_stage  # noqa: E402
+from tritonext.testing import quiet  # noqa: E402
 
 __all__ = ["STORE", "Comparison", "Measured", "Totals", "compare", "main", "measure", "measured", "quiet", "worse"]
 
@@ -111,33 +113,12 @@ class Comparison:
     ours: Measured | str | None
 
 
-# Multiprocessors: registers, bytes of shared memory, of which each program takes some more, warps and programs.
-_MULTIPROCESSORS = {
-    "cuda:80": (65536, 164 * 1024, 1024, 64, 32),
-    "cuda:90": (65536, 228 * 1024, 1024, 64, 32),
-    "cuda:100": (65536, 228 * 1024, 1024, 64, 32),
-}
-# Compute units of CDNA: each of four SIMDs has 512 registers of a lane and room for 8 waves.
-_COMPUTE_UNITS = {"hip:gfx942": 64 * 1024, "hip:gfx950": 160 * 1024}
-
-
 def resident_warps(target: str, warps: int, registers: int, shared: int) -> int:
-    """Return how many warps of such programs are resident at once.
-
-    Sources: CUDA C++ Programming Guide, technical specifications per compute capability; AMD CDNA 3 and CDNA 4 ISA.
-    """
-    if target in _COMPUTE_UNITS:
-        waves = 4 * min(8, 512 // max(8, -(-registers // 8) * 8))
-        programs = waves // warps
-        if shared:
-            programs = min(programs, _COMPUTE_UNITS[target] // shared)
-        return programs * warps
-    file, memory, own, most, programs = _MULTIPROCESSORS[target]
-    # Registers are given out to warps in units of 256.
-    per_warp = max(-(-registers * 32 // 256) * 256, 256)
-    # Each of the four partitions has a quarter of them.
-    by_registers = file // 4 // per_warp * 4
-    return min(most // warps, by_registers // warps, memory // (shared + own), programs) * warps
+    """Return how many warps of such programs are resident at once."""
+    threads = warps * parse_target(target).warp_size
+    programs = resident_programs(Usage(registers, 0, shared, threads), target)
+    assert programs is not None
+    return programs * warps
 
 
 def conversions(ttgir: str) -> Iterator[tuple[int, bool]]:
@@ -318,19 +299,6 @@ def _compared(name: str, target: str, stock_only: bool, store: pathlib.Path, tim
         stock = measured(kernel, target, False, store)
         ours = None if stock_only else measured(kernel, target, True, store, None if timed else stock)
     return Comparison(name, KERNELS[name].family, target, stock, ours)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Drop what passes print to the error stream: a whole module, where one fails."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def compare(

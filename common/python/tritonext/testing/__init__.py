@@ -13,7 +13,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tritonext import env, registry
@@ -21,7 +21,7 @@ from tritonext._triton import wheel
 from tritonext.errors import TritonextError
 from tritonext.registry import InstalledExtension
 
-__all__ = ["Finished", "browser", "gpu_missing", "install_copy", "lit_config", "run_python"]
+__all__ = ["Finished", "browser", "gpu_missing", "install_copy", "lit_config", "quiet", "run_python"]
 
 _FILECHECK_OPTIONS = "--enable-var-scope --allow-unused-prefixes=false"
 
@@ -36,6 +36,19 @@ class Finished:
 
     def __str__(self) -> str:
         return f"exit code {self.returncode}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Drop what this process writes to its error stream: passes print a whole module there where one fails."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def run_python(

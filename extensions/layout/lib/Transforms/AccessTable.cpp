@@ -2,8 +2,6 @@
 
 #include "tritonext_layout/Transforms/AccessTable.h"
 
-#include "tritonext_layout/Transforms/MemoryOrder.h"
-
 using namespace mlir;
 using namespace mlir::triton;
 
@@ -20,19 +18,7 @@ Value getMask(Operation *access) {
 
 } // namespace
 
-AccessTable::AccessTable(ModuleOp module) {
-  SmallVector<Operation *> readers, writers;
-  module.walk([&](Operation *op) {
-    if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
-      readers.push_back(op);
-    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
-      writers.push_back(op);
-  });
-  auto meetsAnother = [](Operation *access, ArrayRef<Operation *> others) {
-    return llvm::any_of(others, [&](Operation *other) {
-      return other != access && mayTouchSameMemory(access, other);
-    });
-  };
+AccessTable::AccessTable(ModuleOp module, const MemoryAccesses &memory) {
   ModuleAxisInfoAnalysis axisInfo(module);
   auto consider = [&](Operation *access) {
     Value pointer = access->getOperand(0);
@@ -44,38 +30,24 @@ AccessTable::AccessTable(ModuleOp module) {
     if (auto atomic = dyn_cast<AtomicRMWOp>(access))
       shape.maxVector = std::min(shape.maxVector, getAtomicVector(atomic));
     shapes.try_emplace(access, shape);
-    if (meetsAnother(access, isa<LoadOp>(access) ? writers : readers))
+    if (isa<LoadOp>(access) ? memory.findWrite(access) : memory.findRead(access))
       shared.insert(access);
   };
-  for (Operation *reader : readers) {
+  for (Operation *reader : memory.readers) {
     auto load = dyn_cast<LoadOp>(reader);
-    if (!load || load.getIsVolatile())
-      continue;
-    bool isOrdered = llvm::any_of(writers, [&](Operation *writer) {
-      auto store = dyn_cast<StoreOp>(writer);
-      return store ? findUnorderedRead(store, reader) != nullptr
-                   : mayTouchSameMemory(reader, writer);
-    });
-    if (!isOrdered)
+    if (load && !load.getIsVolatile() && !memory.findUnorderedWrite(load))
       consider(load);
   }
-  for (Operation *writer : writers) {
+  for (Operation *writer : memory.writers) {
     // Two writes of one element by different threads have no order either.
-    auto store = dyn_cast<StoreOp>(writer);
-    auto atomic = dyn_cast<AtomicRMWOp>(writer);
-    auto function = writer->getParentOfType<FuncOp>();
-    auto mayBeReadBefore = [&](Operation *reader) {
-      return isa<LoadOp>(reader) && reader->getParentOfType<FuncOp>() == function &&
-             mayTouchSameMemory(reader, writer);
-    };
-    if (store ? findUnorderedRead(store, readers) != nullptr
-              : llvm::any_of(readers, mayBeReadBefore))
-      ordered.try_emplace(function, writer);
-    else if (store && !meetsAnother(store, writers))
-      consider(store);
-    if (atomic && atomic->use_empty() && !meetsAnother(atomic, writers) &&
-        !meetsAnother(atomic, readers))
-      consider(atomic);
+    if (memory.findWrite(writer))
+      continue;
+    if (auto store = dyn_cast<StoreOp>(writer)) {
+      if (!memory.findUnorderedRead(store))
+        consider(store);
+    } else if (isa<AtomicRMWOp>(writer) && writer->use_empty() && !memory.findRead(writer)) {
+      consider(writer);
+    }
   }
 }
 
@@ -83,8 +55,6 @@ const MemoryShape *AccessTable::lookup(Operation *access) const {
   auto found = shapes.find(access);
   return found == shapes.end() ? nullptr : &found->second;
 }
-
-Operation *AccessTable::getOrderedWrite(FuncOp function) const { return ordered.lookup(function); }
 
 void AccessTable::addCopy(Operation *load, Operation *copy) {
   MemoryShape shape = shapes.at(load);

@@ -1,6 +1,6 @@
 //===- DeferReductions.cpp - Reductions that threads finish after a loop --===//
 
-#include "tritonext_layout/Transforms/AccessTable.h"
+#include "tritonext_layout/Transforms/MemoryOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -220,18 +220,15 @@ public:
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    std::optional<AccessTable> accesses;
+    MemoryAccesses memory(getOperation());
     for (scf::ForOp loop : loops)
       for (unsigned index = 0; index != loop.getNumRegionIterArgs(); ++index)
-        if (std::optional<Accumulation> found = match(loop, index)) {
-          if (!accesses)
-            accesses.emplace(getOperation());
-          consider(*found, *accesses);
-        }
+        if (std::optional<Accumulation> found = match(loop, index))
+          consider(*found, memory);
   }
 
 private:
-  void consider(const Accumulation &found, const AccessTable &accesses) const {
+  void consider(const Accumulation &found, const MemoryAccesses &memory) const {
     ReduceOp reduce = found.reduce;
     auto type = cast<RankedTensorType>(reduce.getSrcs().front().getType());
     if (!type.getEncoding())
@@ -239,7 +236,7 @@ private:
     std::optional<SmallVector<Run>> runs = getRuns(type, reduce.getAxis());
     if (!runs || llvm::all_of(*runs, [](const Run &run) { return run.isInThread; }))
       return;
-    if (Operation *write = accesses.getOrderedWrite(reduce->getParentOfType<FuncOp>())) {
+    if (Operation *write = memory.findOrderedWrite(reduce->getParentOfType<FuncOp>())) {
       emitRemark(RemarkKind::Missed, write, DEBUG_TYPE,
                  "the barrier of a reduction may keep this write behind a read of what it "
                  "overwrites");

@@ -228,39 +228,22 @@ void dropRepeating(SmallVectorImpl<Candidate> &candidates) {
 void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
   if (candidates.empty())
     return;
-  SmallVector<Operation *> readers, writers;
-  module.walk([&](Operation *op) {
-    if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
-      readers.push_back(op);
-    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
-      writers.push_back(op);
-  });
-  auto findShared = [](const Candidate &candidate, ArrayRef<Operation *> accesses) -> Operation * {
-    auto found = llvm::find_if(accesses, [&](Operation *access) {
-      return access != candidate.access && mayTouchSameMemory(access, candidate.access);
-    });
-    return found == accesses.end() ? nullptr : *found;
-  };
+  MemoryAccesses memory(module);
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
-    Operation *other = nullptr;
-    if (auto store = dyn_cast<StoreOp>(candidate.access)) {
-      other = findUnorderedRead(store, readers);
-    } else if (isa<AtomicRMWOp>(candidate.access)) {
-      other = findShared(candidate, readers);
-      if (!other)
-        other = findShared(candidate, writers);
+    Operation *access = candidate.access, *other;
+    if (auto store = dyn_cast<StoreOp>(access)) {
+      other = memory.findUnorderedRead(store);
+    } else if (auto load = dyn_cast<LoadOp>(access)) {
+      other = memory.findUnorderedWrite(load);
     } else {
-      for (Operation *writer : writers) {
-        auto store = dyn_cast<StoreOp>(writer);
-        if (store ? findUnorderedRead(store, candidate.access) != nullptr
-                  : mayTouchSameMemory(writer, candidate.access))
-          other = writer;
-      }
+      other = memory.findRead(access);
+      if (!other)
+        other = memory.findWrite(access);
     }
     // Data flow orders what one thread reads and one writes, not what several hold.
-    auto type = cast<RankedTensorType>(candidate.access->getOperand(0).getType());
+    auto type = cast<RankedTensorType>(access->getOperand(0).getType());
     if (!other && !ttg::toLinearLayout(type.cloneWithEncoding(candidate.encoding)).isInvertible())
-      other = findShared(candidate, isa<LoadOp>(candidate.access) ? writers : readers);
+      other = isa<LoadOp>(access) ? memory.findWrite(access) : memory.findRead(access);
     if (!other)
       return false;
     reportMissed(candidate.access, "the barrier may keep this access in order with '" +

@@ -145,34 +145,76 @@ Bases getAccessedBases(Operation *op) {
   return bases;
 }
 
-} // namespace
-
+/// Returns true if the two ops, which have pointers as operands, may touch the same memory.
 bool mayTouchSameMemory(Operation *first, Operation *second) {
   return getAccessedBases(first).meets(getAccessedBases(second));
 }
 
-Operation *findUnorderedRead(StoreOp store, ArrayRef<Operation *> readers) {
-  Bases written = getBases(store.getPtr());
-  auto function = store->getParentOfType<FuncOp>();
-  for (Operation *reader : readers) {
-    if (reader->getParentOfType<FuncOp>() != function)
-      continue;
-    auto load = dyn_cast<LoadOp>(reader);
-    if (load && feedsSharedMemory(load))
-      continue;
-    bool meets = llvm::any_of(reader->getOperands(), [&](Value operand) {
-      return isa<PointerType>(getElementTypeOrSelf(operand.getType())) &&
-             written.meets(getBases(operand));
+Operation *findMeeting(Operation *access, ArrayRef<Operation *> others) {
+  auto found = llvm::find_if(others, [&](Operation *other) {
+    return other != access && mayTouchSameMemory(access, other);
+  });
+  return found == others.end() ? nullptr : *found;
+}
+
+/// Returns true if `reader` may read, into registers, an element that `store` overwrites without
+/// depending on what was read there.
+bool isUnordered(Operation *reader, StoreOp store) {
+  if (reader->getParentOfType<FuncOp>() != store->getParentOfType<FuncOp>())
+    return false;
+  auto load = dyn_cast<LoadOp>(reader);
+  if ((load && feedsSharedMemory(load)) || !mayTouchSameMemory(reader, store))
+    return false;
+  // In a loop, the next iteration reads what this one stores.
+  return !load || !isSame(load.getPtr(), store.getPtr()) ||
+         !dependsElementwise(store.getValue(), load.getResult()) || areInOneLoop(load, store);
+}
+
+} // namespace
+
+MemoryAccesses::MemoryAccesses(ModuleOp module) {
+  module.walk([&](Operation *op) {
+    if (isa<LoadOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
+      readers.push_back(op);
+    if (isa<StoreOp, AtomicRMWOp, AtomicCASOp, CallOp>(op))
+      writers.push_back(op);
+  });
+}
+
+Operation *MemoryAccesses::findUnorderedRead(StoreOp store) const {
+  auto found =
+      llvm::find_if(readers, [&](Operation *reader) { return isUnordered(reader, store); });
+  return found == readers.end() ? nullptr : *found;
+}
+
+Operation *MemoryAccesses::findUnorderedWrite(LoadOp load) const {
+  auto found = llvm::find_if(writers, [&](Operation *writer) {
+    auto store = dyn_cast<StoreOp>(writer);
+    return store ? isUnordered(load, store) : mayTouchSameMemory(load, writer);
+  });
+  return found == writers.end() ? nullptr : *found;
+}
+
+Operation *MemoryAccesses::findOrderedWrite(FuncOp function) const {
+  auto found = llvm::find_if(writers, [&](Operation *writer) {
+    if (writer->getParentOfType<FuncOp>() != function)
+      return false;
+    if (auto store = dyn_cast<StoreOp>(writer))
+      return findUnorderedRead(store) != nullptr;
+    return llvm::any_of(readers, [&](Operation *reader) {
+      return isa<LoadOp>(reader) && reader->getParentOfType<FuncOp>() == function &&
+             mayTouchSameMemory(reader, writer);
     });
-    if (!meets)
-      continue;
-    // In a loop, the next iteration reads what this one stores.
-    if (load && isSame(load.getPtr(), store.getPtr()) &&
-        dependsElementwise(store.getValue(), load.getResult()) && !areInOneLoop(load, store))
-      continue;
-    return reader;
-  }
-  return nullptr;
+  });
+  return found == writers.end() ? nullptr : *found;
+}
+
+Operation *MemoryAccesses::findRead(Operation *access) const {
+  return findMeeting(access, readers);
+}
+
+Operation *MemoryAccesses::findWrite(Operation *access) const {
+  return findMeeting(access, writers);
 }
 
 } // namespace tritonext::layout

@@ -547,9 +547,10 @@ public:
     if (!converts)
       return;
     ConversionModel model(module);
-    AccessTable accesses(module);
+    MemoryAccesses memory(module);
+    AccessTable accesses(module, memory);
     module.walk([&](FuncOp function) {
-      if (Operation *write = accesses.getOrderedWrite(function)) {
+      if (Operation *write = memory.findOrderedWrite(function)) {
         emitRemark(RemarkKind::Missed, write, DEBUG_TYPE,
                    "the barrier of a conversion may keep this write behind a read of what it "
                    "overwrites");

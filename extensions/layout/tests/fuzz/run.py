@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import tritonext
+from tritonext.testing import quiet
 
 # Also where this file is run as a script.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -117,14 +118,8 @@ def _launch(program: Program, fn: Any, module: Any) -> tuple[Any, dict[str, np.n
 def _checked(seed: int, simulated: bool) -> Outcome:
     """Run in a worker process, whose passes print a module where one fails."""
     os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
+    with quiet():
         return check(seed, simulated)
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def _all(seeds: range, simulated: bool, jobs: int) -> Iterator[Outcome]:

@@ -45,6 +45,3 @@ class Case(cases.Case):
 
     row: str
     expected: str = SPECIALIZED
-
-    def __str__(self) -> str:
-        return self.name

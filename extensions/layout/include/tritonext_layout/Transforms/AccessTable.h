@@ -3,6 +3,7 @@
 #ifndef TRITONEXT_LAYOUT_TRANSFORMS_ACCESSTABLE_H
 #define TRITONEXT_LAYOUT_TRANSFORMS_ACCESSTABLE_H
 
+#include "tritonext_layout/Transforms/MemoryOrder.h"
 #include "tritonext_layout/Transforms/WarpLocalLayout.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -14,7 +15,7 @@ namespace tritonext::layout {
 /// is accessed, and the memory they reach.
 class AccessTable {
 public:
-  explicit AccessTable(mlir::ModuleOp module);
+  AccessTable(mlir::ModuleOp module, const MemoryAccesses &memory);
 
   /// Returns the memory that `access` reaches, or null if it must keep its layout.
   const MemoryShape *lookup(mlir::Operation *access) const;
@@ -23,10 +24,6 @@ public:
   /// each element, and once, so that what flows between them keeps them in order.
   bool isShared(mlir::Operation *access) const { return shared.contains(access); }
 
-  /// Returns a write of `function` to what another thread may have yet to read, so that the barrier
-  /// of some conversion may be what keeps them in order; null if there is none.
-  mlir::Operation *getOrderedWrite(mlir::triton::FuncOp function) const;
-
   /// Enters a copy of a load.
   void addCopy(mlir::Operation *load, mlir::Operation *copy);
   void erase(mlir::Operation *access) { shapes.erase(access); }
@@ -34,7 +31,6 @@ public:
 private:
   llvm::DenseMap<mlir::Operation *, MemoryShape> shapes;
   llvm::DenseSet<mlir::Operation *> shared;
-  llvm::DenseMap<mlir::triton::FuncOp, mlir::Operation *> ordered;
 };
 
 } // namespace tritonext::layout

@@ -9,20 +9,35 @@
 #ifndef TRITONEXT_LAYOUT_TRANSFORMS_MEMORYORDER_H
 #define TRITONEXT_LAYOUT_TRANSFORMS_MEMORYORDER_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "triton/Dialect/Triton/IR/Dialect.h"
 
 namespace tritonext::layout {
 
-/// Returns an op of the function of `store` that may read, into registers, an element that `store`
-/// overwrites without depending on what was read there; null if there is none. `readers` holds the
-/// candidates, which are `tt.load`, `tt.atomic_rmw`, `tt.atomic_cas` and `tt.call`.
-///
-/// Two different pointer arguments of a kernel are taken to address different memory.
-mlir::Operation *findUnorderedRead(mlir::triton::StoreOp store,
-                                   llvm::ArrayRef<mlir::Operation *> readers);
+/// The accesses of a module to global memory, and what is between them. Two different pointer
+/// arguments of a kernel are taken to address different memory.
+class MemoryAccesses {
+public:
+  explicit MemoryAccesses(mlir::ModuleOp module);
 
-/// Returns true if the two ops, which have pointers as operands, may touch the same memory.
-bool mayTouchSameMemory(mlir::Operation *first, mlir::Operation *second);
+  /// Returns an op of the function of `store` that may read, into registers, an element that
+  /// `store` overwrites without depending on what was read there; null if there is none.
+  mlir::Operation *findUnorderedRead(mlir::triton::StoreOp store) const;
+
+  /// Returns a write that may not depend on what `load` reads before it; null if there is none.
+  mlir::Operation *findUnorderedWrite(mlir::triton::LoadOp load) const;
+
+  /// Returns a write of `function` to what another thread may have yet to read, so that the barrier
+  /// of some op may be what keeps them in order; null if there is none.
+  mlir::Operation *findOrderedWrite(mlir::triton::FuncOp function) const;
+
+  /// Returns another read, or write, that may touch the memory of `access`; null if there is none.
+  mlir::Operation *findRead(mlir::Operation *access) const;
+  mlir::Operation *findWrite(mlir::Operation *access) const;
+
+  /// All `tt.load`, `tt.store`, atomics and `tt.call`, by what they do.
+  llvm::SmallVector<mlir::Operation *> readers, writers;
+};
 
 } // namespace tritonext::layout
 
