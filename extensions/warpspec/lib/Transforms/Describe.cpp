@@ -402,14 +402,14 @@ private:
   bool checkStride(Block &block) {
     for (unsigned index : block.stride.terms.begin()->first) {
       Value value = reader.symbol(index);
-      if (isNotNegative(value))
+      if (isNotNegative(value, assumedOutside))
         continue;
       // A matrix without elements is masked, and so is all that comes in front of a bound.
       bool isSize = llvm::any_of(block.size, [&](const std::optional<Polynomial> &size) {
         return size && size->terms == Polynomial::of(index).terms;
       });
       block.isClamped = true;
-      if (trustsStrides || isSize || isPositiveInside(value))
+      if (trustsStrides || isSize || isPositiveInside(value) || isNotNegative(value, assumed))
         continue;
       hasUnknownStride = true;
       return false;
@@ -421,7 +421,7 @@ private:
   /// blocks as it has.
   bool isPositiveInside(Value value) {
     for (auto around = loop; around; around = around->getParentOfType<scf::ForOp>()) {
-      if (around.getUnsignedCmp() || !isNotNegative(around.getLowerBound()))
+      if (around.getUnsignedCmp() || !isNotNegative(around.getLowerBound(), assumed))
         continue;
       Value upper = around.getUpperBound();
       APInt size, rounding;
@@ -549,17 +549,21 @@ private:
     });
   }
 
-  /// Finds what `tl.assume` says not to be negative wherever the loop runs.
+  /// Finds what `tl.assume` says not to be negative wherever the loop runs, and wherever the
+  /// descriptor is made, which is outside of the conditions and loops around this one.
   void findAssumptions() {
     loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
-      if (isAssumption(op) && op->getBlock()->findAncestorOpInBlock(*loop))
-        assume(op->getOperand(0));
+      if (!isAssumption(op) || !op->getBlock()->findAncestorOpInBlock(*loop))
+        return;
+      assume(op->getOperand(0), assumed);
+      if (op->getBlock() == reader.start()->getBlock())
+        assume(op->getOperand(0), assumedOutside);
     });
   }
-  void assume(Value condition) {
+  static void assume(Value condition, DenseSet<Value> &assumed) {
     if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
-      assume(both.getLhs());
-      assume(both.getRhs());
+      assume(both.getLhs(), assumed);
+      assume(both.getRhs(), assumed);
     }
     auto compare = condition.getDefiningOp<arith::CmpIOp>();
     if (!compare)
@@ -582,11 +586,12 @@ private:
   bool isNotNegative(const Polynomial &polynomial) {
     return llvm::all_of(polynomial.terms, [&](const auto &entry) {
       return entry.second > 0 && llvm::all_of(entry.first, [&](unsigned index) {
-               return isNotNegative(reader.symbol(index));
+               return isNotNegative(reader.symbol(index), assumed);
              });
     });
   }
-  bool isNotNegative(Value value) {
+  static bool isNotNegative(Value value, const DenseSet<Value> &assumed) {
+    auto is = [&](Value operand) { return isNotNegative(operand, assumed); };
     APInt number;
     if (matchPattern(value, m_ConstantInt(&number)))
       return !number.isNegative();
@@ -594,19 +599,16 @@ private:
       return true;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto around = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      return around && argument == around.getInductionVar() &&
-             isNotNegative(around.getLowerBound());
+      return around && argument == around.getInductionVar() && is(around.getLowerBound());
     }
     return llvm::TypeSwitch<Operation *, bool>(value.getDefiningOp())
         .Case<tt::GetProgramIdOp, tt::GetNumProgramsOp>([](auto) { return true; })
-        .Case<arith::DivSIOp, arith::RemSIOp>([&](auto op) { return isNotNegative(op.getLhs()); })
+        .Case<arith::DivSIOp, arith::RemSIOp>([&](auto op) { return is(op.getLhs()); })
         .Case<arith::AddIOp, arith::MulIOp, arith::MinSIOp>(
-            [&](auto op) { return isNotNegative(op.getLhs()) && isNotNegative(op.getRhs()); })
-        .Case<arith::MaxSIOp>(
-            [&](auto op) { return isNotNegative(op.getLhs()) || isNotNegative(op.getRhs()); })
-        .Case<arith::SelectOp>([&](auto op) {
-          return isNotNegative(op.getTrueValue()) && isNotNegative(op.getFalseValue());
-        })
+            [&](auto op) { return is(op.getLhs()) && is(op.getRhs()); })
+        .Case<arith::MaxSIOp>([&](auto op) { return is(op.getLhs()) || is(op.getRhs()); })
+        .Case<arith::SelectOp>(
+            [&](auto op) { return is(op.getTrueValue()) && is(op.getFalseValue()); })
         .Default([](Operation *) { return false; });
   }
 
@@ -700,7 +702,8 @@ private:
   scf::ForOp loop;
   bool trustsStrides;
   Reader reader;
-  DenseSet<Value> assumed;
+  /// Scalars that are not negative where the loop runs, and in front of the tasks.
+  DenseSet<Value> assumed, assumedOutside;
   bool hasUnknownStride = false;
 };
 

@@ -168,3 +168,72 @@ tt.func public @handed_on(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %db: !t
   tt.return
 }
 }
+
+// -----
+
+// A stride of which something is said under a condition alone is held to zero where the descriptor is made, in front of
+// the condition, and not where it is said for all of the kernel.
+// CHECK-LABEL: @said_inside
+// CHECK-SAME: %[[INSIDE:[a-z0-9]+]]: i32 {{{.+}}}, %[[OUTSIDE:[a-z0-9]+]]: i32 {{{.+}}}, %{{.+}}: i1
+// CHECK: %[[GIVEN:.+]] = arith.extsi %[[INSIDE]] : i32 to i64
+// CHECK: %[[STRIDE:.+]] = arith.maxsi %[[GIVEN]], %{{.+}} : i64
+// CHECK: tt.make_tensor_descriptor %{{.+}}, [%{{.+}}, %{{.+}}], [%[[STRIDE]], %{{.+}}]
+// CHECK: %[[KNOWN:.+]] = arith.extsi %[[OUTSIDE]] : i32 to i64
+// CHECK: tt.make_tensor_descriptor %{{.+}}, [%{{.+}}, %{{.+}}], [%[[KNOWN]], %{{.+}}]
+// CHECK: ttg.warp_specialize
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+#rows = #ttg.slice<{dim = 1, parent = #blocked}>
+#columns = #ttg.slice<{dim = 0, parent = #blocked}>
+!column = tensor<64x1xi32, #blocked>
+!tile = tensor<64x64xf16, #blocked>
+!pointers = tensor<64x64x!tt.ptr<f16>, #blocked>
+!sum = tensor<64x64xf32, #mma>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @said_inside(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %out: tensor<64x64x!tt.ptr<f32>, #mma>, %inside: i32 {tt.divisibility = 16 : i32}, %outside: i32 {tt.divisibility = 16 : i32}, %flag: i1, %tiles: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : !sum
+  %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #rows>
+  %rr = tt.expand_dims %r {axis = 1 : i32} : tensor<64xi32, #rows> -> !column
+  %k1 = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #columns>
+  %rk = tt.expand_dims %k1 {axis = 0 : i32} : tensor<64xi32, #columns> -> tensor<1x64xi32, #blocked>
+  %rkb = tt.broadcast %rk : tensor<1x64xi32, #blocked> -> tensor<64x64xi32, #blocked>
+  %isKnown = arith.cmpi sge, %outside, %c0 : i32
+  llvm.intr.assume %isKnown : i1
+  scf.if %flag {
+    %isSaid = arith.cmpi sge, %inside, %c0 : i32
+    llvm.intr.assume %isSaid : i1
+    scf.for %tile = %c0 to %tiles step %c1 : i32 {
+      %s = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (!sum) : i32 {
+        %row = tt.splat %k : i32 -> !column
+        %rm = arith.addi %row, %rr : !column
+        %as = tt.splat %inside : i32 -> !column
+        %ao = arith.muli %rm, %as : !column
+        %ap = tt.splat %a : !tt.ptr<f16> -> tensor<64x1x!tt.ptr<f16>, #blocked>
+        %ar = tt.addptr %ap, %ao : tensor<64x1x!tt.ptr<f16>, #blocked>, !column
+        %ab = tt.broadcast %ar : tensor<64x1x!tt.ptr<f16>, #blocked> -> !pointers
+        %at = tt.addptr %ab, %rkb : !pointers, tensor<64x64xi32, #blocked>
+        %va = tt.load %at : !pointers
+        %sa = ttg.local_alloc %va : (!tile) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+        %bs = tt.splat %outside : i32 -> !column
+        %bo = arith.muli %rm, %bs : !column
+        %bp = tt.splat %b : !tt.ptr<f16> -> tensor<64x1x!tt.ptr<f16>, #blocked>
+        %br = tt.addptr %bp, %bo : tensor<64x1x!tt.ptr<f16>, #blocked>, !column
+        %bb = tt.broadcast %br : tensor<64x1x!tt.ptr<f16>, #blocked> -> !pointers
+        %bt = tt.addptr %bb, %rkb : !pointers, tensor<64x64xi32, #blocked>
+        %vb = tt.load %bt : !pointers
+        %sb = ttg.local_alloc %vb : (!tile) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+        %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<64x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> !sum
+        scf.yield %d : !sum
+      }
+      tt.store %out, %s : tensor<64x64x!tt.ptr<f32>, #mma>
+    } {tt.warp_specialize}
+  }
+  tt.return
+}
+}
