@@ -28,7 +28,7 @@ constexpr int64_t threadsPerWarp = 32;
 // Iterations of a loop around others that are nested, so that time does not grow with each level as
 // it does with slots, and ops that one task runs at all: a few times those of a persistent kernel
 // with eight slots.
-constexpr int64_t mostOuterIterations = 2, mostOps = 200000;
+constexpr int64_t mostOuterIterations = 3, mostOps = 200000;
 
 /// One element of an array in shared memory: a barrier or a tile.
 using Place = std::pair<Value, int64_t>;

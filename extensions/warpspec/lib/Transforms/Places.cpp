@@ -4,6 +4,10 @@
 // equal: what is stored has to follow from the address. The parts of a tile number that an address
 // is a sum of are taken to follow from it, and what the kernel computes from these.
 //
+// So it is with tiles that are added to memory in floating point: the sum of equal ones is the same
+// in each order. Groups that share tiles add to one place in the order of tiles, if they have the
+// same rows of it each time, which is not known where tables say what the places are.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tritonext_warpspec/Transforms/Plan.h"
@@ -27,14 +31,30 @@ class Places {
 public:
   explicit Places(scf::ForOp tiles) : tiles(tiles) {}
 
-  /// Whether the tiles that are stored at one place are equal.
-  bool tell(ValueRange place, Value stored) {
+  /// Whether the tiles that are stored at one place are equal. A place that a table holds is taken
+  /// to be of one tile, unless tiles are added there: tables with a place twice are what that is
+  /// for.
+  bool tell(ValueRange place, Value stored, bool isAdded = false) {
     parts.clear();
     seen.clear();
     isWhole = false;
+    isThroughTables = !isAdded;
     for (Value value : place)
       addParts(value);
     return isWhole || follows(stored);
+  }
+
+  /// Whether a table may say what an address is.
+  bool isFromTable(Value address) {
+    if (!isInside(address) || isCounter(address) || !seen.insert(address).second)
+      return false;
+    if (auto argument = dyn_cast<BlockArgument>(address))
+      if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+          loop && argument == loop.getInductionVar())
+        return isFromTable(loop.getLowerBound()) || isFromTable(loop.getStep());
+    Operation *op = address.getDefiningOp();
+    return !op || op->getNumRegions() != 0 || isa<tt::LoadOp>(op) ||
+           llvm::any_of(op->getOperands(), [&](Value operand) { return isFromTable(operand); });
   }
 
 private:
@@ -130,7 +150,8 @@ private:
       return;
     if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp,
                         tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::TransOp,
-                        tt::ReshapeOp, tt::LoadOp, ttg::ConvertLayoutOp>(op))
+                        tt::ReshapeOp, ttg::ConvertLayoutOp>(op) ||
+        (isThroughTables && isa_and_nonnull<tt::LoadOp>(op)))
       for (Value operand : op->getOperands())
         addParts(operand);
   }
@@ -175,24 +196,46 @@ private:
   /// Numbers of what an address is a sum of.
   DenseSet<unsigned> parts;
   DenseSet<Value> seen;
-  /// Whether the number of the tile itself is among these.
-  bool isWhole = false;
+  /// Whether the number of the tile itself is among these, and whether what a table says of an
+  /// address counts for the table's place.
+  bool isWhole = false, isThroughTables = true;
 };
 
 } // namespace
 
-Operation *findSharedPlace(scf::ForOp tiles) {
-  Places places(tiles);
+bool isSum(Operation *op) {
+  if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op))
+    return atomic.getAtomicRmwOp() == tt::RMWOp::FADD;
+  auto reduce = dyn_cast<tt::DescriptorReduceOp>(op);
+  return reduce && reduce.getKind() == tt::DescriptorReduceKind::ADD &&
+         isa<FloatType>(reduce.getSrc().getType().getElementType());
+}
+
+Operation *findSharedPlace(scf::ForOp tiles, Schedule schedule) {
   Operation *found = nullptr;
   tiles.walk([&](Operation *op) {
-    bool isTold = true;
-    if (auto store = dyn_cast<tt::StoreOp>(op))
-      isTold = places.tell(store.getPtr(), store.getValue());
-    else if (auto copy = dyn_cast<tt::DescriptorStoreOp>(op))
-      isTold = places.tell(copy.getIndices(), copy.getSrc());
-    else if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
-             atomic && atomic.getAtomicRmwOp() == tt::RMWOp::XCHG)
-      isTold = places.tell(atomic.getPtr(), atomic.getVal());
+    SmallVector<Value> place;
+    Value value;
+    if (auto store = dyn_cast<tt::StoreOp>(op)) {
+      place = {store.getPtr()};
+      value = store.getValue();
+    } else if (auto copy = dyn_cast<tt::DescriptorStoreLikeOpInterface>(op);
+               copy && (!isa<tt::DescriptorReduceOp>(op) || isSum(op))) {
+      value = copy.getSrc();
+      llvm::copy_if(op->getOperands(), std::back_inserter(place),
+                    [&](Value operand) { return operand != value && operand != copy.getDesc(); });
+    } else if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
+               atomic && (atomic.getAtomicRmwOp() == tt::RMWOp::XCHG || isSum(op))) {
+      place = {atomic.getPtr()};
+      value = atomic.getVal();
+    } else {
+      return WalkResult::advance();
+    }
+    Places places(tiles);
+    bool isTold =
+        schedule == Schedule::PingPong
+            ? places.tell(place, value, isSum(op))
+            : !isSum(op) || llvm::none_of(place, [&](Value at) { return places.isFromTable(at); });
     if (isTold)
       return WalkResult::advance();
     found = op;

@@ -220,7 +220,7 @@ public:
   }
 
   Verdict run() {
-    if (!findPath() || !findProducts() || !findOuter() || !checkTurns() || !findLeaving() ||
+    if (!findPath() || !findProducts() || !findOuter() || !checkOrder() || !findLeaving() ||
         !needAll() || !checkMemory() || !findLoadsAhead() || !checkComputing() || !fit())
       return {std::nullopt, std::move(reason), at};
     return {std::move(plan), "", nullptr};
@@ -304,13 +304,20 @@ private:
     return true;
   }
 
-  /// Tiles that take turns are stored in no known order.
-  bool checkTurns() {
-    auto tiles = dyn_cast<scf::ForOp>(firstLoop()->getParentOp());
-    if (options.schedule != Schedule::PingPong || !tiles)
+  /// Two warp groups store tiles, and add them up, in no known order.
+  bool checkOrder() {
+    auto tiles = firstLoop()->getParentOfType<scf::ForOp>();
+    if (options.schedule == Schedule::Single || !tiles)
       return true;
-    Operation *store = findSharedPlace(tiles);
-    return !store || decline(store, quote(store) + " may write where another tile is stored");
+    if (options.schedule == Schedule::Cooperative)
+      while (auto around = tiles->getParentOfType<scf::ForOp>())
+        tiles = around;
+    Operation *store = findSharedPlace(tiles, options.schedule);
+    if (!store)
+      return true;
+    return decline(store,
+                   quote(store) + (isSum(store) ? " may add different tiles in one place"
+                                                : " may write where another tile is stored"));
   }
 
   bool findDots(ProductLoop &products) {

@@ -140,7 +140,8 @@ tt.func public @stored_by_pointers(%da: !tt.tensordesc<128x64xf16, #shared>, %db
     %xs = tt.splat %xt : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #column>
     %xat = tt.addptr %xs, %range : tensor<128x!tt.ptr<f32>, #column>, tensor<128xi32, #column>
     tt.store %xat, %most : tensor<128x!tt.ptr<f32>, #column>
-    %ps = tt.splat %p : !tt.ptr<f32> -> tensor<1x128x!tt.ptr<f32>, #mma>
+    %pt = tt.addptr %p, %tile : !tt.ptr<f32>, i32
+    %ps = tt.splat %pt : !tt.ptr<f32> -> tensor<1x128x!tt.ptr<f32>, #mma>
     %cs = tt.expand_dims %columns {axis = 0 : i32} : tensor<128xi32, #row> -> tensor<1x128xi32, #mma>
     %pat = tt.addptr %ps, %cs : tensor<1x128x!tt.ptr<f32>, #mma>, tensor<1x128xi32, #mma>
     %pall = tt.broadcast %pat : tensor<1x128x!tt.ptr<f32>, #mma> -> tensor<128x128x!tt.ptr<f32>, #mma>

@@ -176,9 +176,13 @@ llvm::SmallVector<mlir::scf::ForOp> findAnnotated(mlir::triton::FuncOp kernel);
 /// Returns the innermost loops with products inside of `root`, which may be one.
 llvm::SmallVector<mlir::scf::ForOp> findProductLoops(mlir::Operation *root);
 
-/// Returns a store in a loop over tiles that may write another tile to a place where one is, or
-/// null.
-mlir::Operation *findSharedPlace(mlir::scf::ForOp tiles);
+/// Whether an op adds to memory in floating point, where the order of parts decides on the sum.
+bool isSum(mlir::Operation *op);
+
+/// Returns a store in a loop over tiles that two warp groups may do in another order than the
+/// kernel says: one that writes where another tile is, or adds different tiles in one place. Null
+/// if there is none.
+mlir::Operation *findSharedPlace(mlir::scf::ForOp tiles, Schedule schedule);
 
 /// Returns the buffer behind views of it.
 mlir::Value throughViews(mlir::Value value);
