@@ -52,16 +52,16 @@ def main(argv: list[str] | None = None) -> int:
         module = importlib.import_module(f"suites.{name.replace('-', '_')}")
         started = time.monotonic()
         records: list[Record] = []
-        try:
-            for entry in module.run(environment, timer, arguments.seconds, arguments.case):
-                records.append(entry)
-                problems = module.problems(entry)
-                broken += bool(problems)
-                print(line(entry), *(f"  BROKEN: {problem}" for problem in problems), sep="\n", flush=True)
-        finally:
-            # Device time is scarce: what was measured before an error is kept.
-            for path in harness.write(records, arguments.out):
-                print(f"{name}: {len(records)} cases in {time.monotonic() - started:.0f} s, written to {path}")
+        paths: list[pathlib.Path] = []
+        for entry in module.run(environment, timer, arguments.seconds, arguments.case):
+            records.append(entry)
+            problems = module.problems(entry)
+            broken += bool(problems)
+            print(line(entry), *(f"  BROKEN: {problem}" for problem in problems), sep="\n", flush=True)
+            # Device time is scarce: what was measured is kept, whatever ends the run.
+            paths = harness.write(records, arguments.out)
+        for path in paths:
+            print(f"{name}: {len(records)} cases in {time.monotonic() - started:.0f} s, written to {path}")
         for summary in summaries(records):
             print(f"{name}: {summary}")
     return 1 if broken else 0

@@ -149,7 +149,7 @@ def attend_block(
         tl.store(out + at, result, mask=rm[:, None] < length)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["section"])
 def forward(
     q,
     k,
@@ -348,7 +348,7 @@ def keys_block(
     tl.store(dv + at, value_part.to(dv.dtype.element_ty), mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["section"])
 def keys_gradient(
     q,
     k,
@@ -439,7 +439,7 @@ def queries_block(
     tl.store(dq + at, (acc * scale).to(dq.dtype.element_ty), mask=rm[:, None] < length)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["section"])
 def queries_gradient(
     q,
     k,

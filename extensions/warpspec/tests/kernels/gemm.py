@@ -240,6 +240,7 @@ def gemm_persistent(
     BK: tl.constexpr,
     A: tl.constexpr = "device",
     B: tl.constexpr = "device",
+    C: tl.constexpr = "device",
     TRANSPOSED: tl.constexpr = False,
     EPILOGUE: tl.constexpr = "",
     FLATTEN: tl.constexpr = False,
@@ -255,7 +256,7 @@ def gemm_persistent(
     """
     a_tiles = opened(a, M, K, BM, BK, A)
     b_tiles = opened(b, N, K, BN, BK, B) if TRANSPOSED else opened(b, K, N, BK, BN, B)
-    c_tiles = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN // SUBTILE])
+    c_tiles = opened(c, M, N, BM, BN // SUBTILE, C)
     tiles = tl.cdiv(M, BM) * tl.cdiv(N, BN)
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=FLATTEN, warp_specialize=WS and OUTER):
         row, column = tile_of(tile, M, N, BM, BN, GROUP)
@@ -269,11 +270,11 @@ def gemm_persistent(
             acc = tl.dot(left, right, acc)
         acc = finished(acc, x, y, row, column, M, N, BM, BN, EPILOGUE)
         if SUBTILE == 1:
-            c_tiles.store([row, column], acc.to(c.dtype.element_ty))
+            c_tiles.store([row, column], acc.to(c_tiles.dtype))
         else:
             one, two = acc.reshape(BM, 2, BN // 2).permute(0, 2, 1).split()
-            c_tiles.store([row, column], one.to(c.dtype.element_ty))
-            c_tiles.store([row, column + BN // 2], two.to(c.dtype.element_ty))
+            c_tiles.store([row, column], one.to(c_tiles.dtype))
+            c_tiles.store([row, column + BN // 2], two.to(c_tiles.dtype))
 
 
 @triton.jit
