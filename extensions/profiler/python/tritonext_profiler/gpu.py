@@ -105,7 +105,6 @@ class Gpu:
         self._entered = _Entered()
         self._stream = ctypes.c_void_p()
         self._pinned = ctypes.c_void_p()
-        self._ballast = 0
         self._is_capturing = _driver().cuStreamIsCapturing
         self._is_capturing.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
         # One copy at a time: they share the pinned memory.
@@ -250,24 +249,29 @@ class Gpu:
             _call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(count), *arguments)
         return count.value
 
-    def time(self, call: Callable[[], object], stream: int) -> float:
-        """Return ns between two events on ``stream`` around what ``call`` launches there; waits for it.
+    @contextlib.contextmanager
+    def timer(self, stream: int) -> Iterator[Callable[[Callable[[], object]], float]]:
+        """Yield what returns the ns between two events on ``stream`` around what a call launches there.
 
-        The device is busy before, so that what the host does for the launch is not measured.
+        It waits for them. The device is busy before, so that what the host does for the launch is not measured.
         """
-        where, events, elapsed = ctypes.c_void_p(stream), [ctypes.c_void_p(), ctypes.c_void_p()], ctypes.c_float()
-        size = ctypes.c_size_t(_BALLAST)
-        if not self._ballast:
-            self._ballast = self.allocate(_BALLAST)
+        ballast = self.allocate(_BALLAST)
+        try:
+            yield functools.partial(self._time, ctypes.c_uint64(ballast), ctypes.c_void_p(stream))
+        finally:
+            self.free(ballast)
+
+    def _time(self, ballast: ctypes.c_uint64, stream: ctypes.c_void_p, call: Callable[[], object]) -> float:
+        events, elapsed = [ctypes.c_void_p(), ctypes.c_void_p()], ctypes.c_float()
         with self.current():
             for event in events:
                 _call("cuEventCreate", ctypes.byref(event), 0)
             for _ in range(_TURNS):
-                _call("cuMemsetD8Async", ctypes.c_uint64(self._ballast), ctypes.c_ubyte(0), size, where)
-            _call("cuEventRecord", events[0], where)
+                _call("cuMemsetD8Async", ballast, ctypes.c_ubyte(0), ctypes.c_size_t(_BALLAST), stream)
+            _call("cuEventRecord", events[0], stream)
         call()
         with self.current():
-            _call("cuEventRecord", events[1], where)
+            _call("cuEventRecord", events[1], stream)
             _call("cuEventSynchronize", events[1])
             _call("cuEventElapsedTime", ctypes.byref(elapsed), *events)
             for event in events:

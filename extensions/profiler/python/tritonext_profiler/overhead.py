@@ -64,11 +64,11 @@ def overhead(
     result = []
     for mode in modes:
         times = np.zeros((repeats, 2))
-        with profile(kernels, mode) as recording:
+        with here.timer(stream) as time, profile(kernels, mode) as recording:
             for number in range(-3, repeats):
                 with recording.pause():
-                    plain = here.time(call, stream)
-                recorded = here.time(call, stream)
+                    plain = time(call)
+                recorded = time(call)
                 # The first ones compile and warm up.
                 if number >= 0:
                     times[number] = plain, recorded

@@ -21,7 +21,7 @@ from .decode import Chunk, heads
 from .format import SEGMENT, SLOT, UNIT
 from .model import LAUNCHES
 
-__all__ = ["Memory", "Ring", "Rings", "sampling"]
+__all__ = ["PIECE", "Memory", "Ring", "Rings", "sampling"]
 
 _SLAB = 1 << 16
 _FOUR_GIB = 1 << 32
@@ -36,6 +36,8 @@ _SHARES = (8, 64)
 _PART, _FEWEST, _BLOCKS = 32, 128, 512
 # Segments of so many bytes are read whole, and of others first the heads.
 _NARROW = 256
+# Bytes of a ring that are read at once, and so what the host has beyond what it keeps, twice: as read, and as kept.
+PIECE = 8 << 20
 # What of the host's memory is for records; the rest is for begin and end of launches whose records found no room.
 _RECORDS_SHARE = 7 / 8
 
@@ -112,6 +114,8 @@ class Ring:
         tail: First segment that is not read.
         issued: Segments of all launches that were given the ring.
         lost: Segments that were overwritten before they were read.
+        lasting: Whether the slot may be used when the session has ended, by a graph, or by a launch of which nobody
+            says when the GPU has it.
     """
 
     slot: int
@@ -129,6 +133,7 @@ class Ring:
     tail: int = 0
     issued: int = 0
     lost: int = 0
+    lasting: bool = False
 
     def data_ptr(self) -> int:
         """What the kernel gets."""
@@ -140,11 +145,12 @@ class Ring:
         return int(self.table["segment_bytes"])
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class _Blank:
-    """Stands for a ring where there is no room: its slot lets a kernel record nothing."""
+    """Stands for a ring where there is no room: its slot lets a kernel record nothing, whoever has it next."""
 
     slot: int
+    lasting: bool = False
 
     def data_ptr(self) -> int:
         return self.slot
@@ -175,6 +181,7 @@ class Rings:
         # Launches that found no room, by kernel, and the segments that they would have had.
         self.skipped: dict[int, list[int]] = {}
         self._lock = threading.Lock()
+        self._closed = False
         # Of launches of which nothing else is kept; one that was read in parts has a row of each.
         self._times: list[np.ndarray] = []
         # Launches of which not even that is, or as many parts of them.
@@ -187,7 +194,14 @@ class Rings:
             return list(self._rings.values())
 
     def ring(
-        self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, overlaps: bool
+        self,
+        kernel: int,
+        table: Mapping[str, Any],
+        grid: tuple[int, ...],
+        stream: int,
+        captured: bool,
+        overlaps: bool,
+        lasting: bool = False,
     ) -> Ring | _Blank:
         """Return the ring for a launch, in the thread that launches.
 
@@ -201,40 +215,49 @@ class Rings:
             stream: Handle of the stream.
             captured: Whether a graph is made; each such launch has a ring of its own.
             overlaps: Whether the next launch on the stream may begin before this one has ended.
+            lasting: Whether the GPU may get the launch when the session has ended.
 
         Raises:
             UserError: There is no memory.
         """
-        key: tuple = (kernel, grid, stream)
         with self._lock:
-            # Nearly every launch is one of these.
-            ring = self._rings.get((key, _SHARES[0]))
-            if ring is not None and not captured and not overlaps:
-                waiting = ring.issued - ring.tail
-                if not waiting or waiting + ring.per_launch <= ring.count:
-                    ring.issued += ring.per_launch
-                    return ring
-            if not math.prod(grid):
-                return self._nothing()
-            if captured:
-                key = (*key, len(self._rings))
-                ring = self._rings[key] = self._make(kernel, table, grid, stream, True, _SHARES[0])
+            ring = self._nothing() if self._closed else self._choose(kernel, table, grid, stream, captured, overlaps)
+            ring.lasting |= lasting
+            return ring
+
+    def _choose(
+        self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, overlaps: bool
+    ) -> Ring | _Blank:
+        key: tuple = (kernel, grid, stream)
+        # Nearly every launch is one of these.
+        ring = self._rings.get((key, _SHARES[0]))
+        if ring is not None and not captured and not overlaps:
+            waiting = ring.issued - ring.tail
+            if not waiting or waiting + ring.per_launch <= ring.count:
+                ring.issued += ring.per_launch
                 return ring
-            if overlaps:
-                turn = self._turns[key] = (self._turns.get(key, -1) + 1) % _TURNS
-                key = (*key, -1, turn)
-            for share in _SHARES:
-                ring = self._rings.get((key, share))
-                if ring is None:
-                    ring = self._rings[key, share] = self._make(kernel, table, grid, stream, False, share)
-                waiting = ring.issued - ring.tail
-                if not waiting or waiting + ring.per_launch <= ring.count:
-                    ring.issued += ring.per_launch
-                    return ring
-            counts = self.skipped.setdefault(kernel, [0, 0])
-            counts[0] += 1
-            counts[1] += max(other.per_launch for place, other in self._rings.items() if place[0] == key)
+        if not math.prod(grid):
             return self._nothing()
+        if captured:
+            key = (*key, len(self._rings))
+            ring = self._rings[key] = self._make(kernel, table, grid, stream, True, _SHARES[0])
+            ring.lasting = True
+            return ring
+        if overlaps:
+            turn = self._turns[key] = (self._turns.get(key, -1) + 1) % _TURNS
+            key = (*key, -1, turn)
+        for share in _SHARES:
+            ring = self._rings.get((key, share))
+            if ring is None:
+                ring = self._rings[key, share] = self._make(kernel, table, grid, stream, False, share)
+            waiting = ring.issued - ring.tail
+            if not waiting or waiting + ring.per_launch <= ring.count:
+                ring.issued += ring.per_launch
+                return ring
+        counts = self.skipped.setdefault(kernel, [0, 0])
+        counts[0] += 1
+        counts[1] += max(other.per_launch for place, other in self._rings.items() if place[0] == key)
+        return self._nothing()
 
     def _nothing(self) -> _Blank:
         if self._blank is None:
@@ -293,8 +316,9 @@ class Rings:
         with self.memory.current():
             for ring, begun in zip(rings, self._cursors(rings)):
                 ring.begun = begun
-                if begun != ring.tail:
-                    hurry |= self._drain(ring, begun, final)
+                hurry |= begun - ring.tail > ring.count // 4
+                while ring.tail < begun and self._drain(ring, begun, final):
+                    pass
         return hurry
 
     def _cursors(self, rings: Sequence[Ring]) -> Iterator[int]:
@@ -312,19 +336,20 @@ class Rings:
             yield format.launches(slots[ring.slot], int(ring.table["segments"])) * ring.per_launch
 
     def _drain(self, ring: Ring, begun: int, final: bool) -> bool:
+        """Read a piece of what is new; return whether it was whole, so that the next one may be."""
         if begun - ring.tail > ring.count:
             ring.lost += begun - ring.count - ring.tail
             ring.tail = begun - ring.count
-        first = ring.tail
-        data = self._read(ring, first, begun, ring.bytes if ring.bytes <= _NARROW else SEGMENT.itemsize)
+        first, width = ring.tail, ring.bytes if ring.bytes <= _NARROW else SEGMENT.itemsize
+        data = self._read(ring, first, min(begun, first + PIECE // width), width)
         whole = self._whole(ring, first, data)
         units = int(heads(data)["attempted"][whole].max(initial=0))
         width = min(SEGMENT.itemsize + units * UNIT.itemsize, ring.bytes)
         if width > data.shape[1] and not self.full:
             # Only what was written of the places for records, often a small part.
-            data = self._read(ring, first, begun, width)
+            data = self._read(ring, first, first + min(len(data), max(PIECE // width, 1)), width)
             # One that has become whole meanwhile may be wider than what was asked for.
-            whole &= self._whole(ring, first, data)
+            whole = whole[: len(data)] & self._whole(ring, first, data)
         # What was begun while we read may have taken the places of the oldest.
         [now] = self._cursors([ring])
         overwritten = max(now - ring.count - first, 0)
@@ -335,7 +360,7 @@ class Rings:
         ring.lost += int(np.count_nonzero(~whole[:stop]))
         ring.tail = first + stop
         self._store(ring, data if stop == len(data) and whole.all() else data[:stop][whole[:stop]])
-        return begun - first > ring.count // 4
+        return stop == len(data)
 
     @staticmethod
     def _whole(ring: Ring, first: int, data: np.ndarray) -> np.ndarray:
@@ -427,16 +452,22 @@ class Rings:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let graphs that go on record nothing. Kernels that run already may record until they end."""
+        """Let graphs that go on, and launches, record nothing. Kernels that run already may record until they end."""
+        with self._lock:
+            self._closed = True
         for ring in self.rings:
             self.memory.write(ring.slot, np.zeros(SLOT["magic"].itemsize, np.uint8))
 
-    def free(self) -> None:
-        """Give the rings back, after :meth:`close` and when nothing runs that had begun before it."""
+    def free(self, keep_slots: bool = False) -> None:
+        """Give the rings back, after :meth:`close` and when nothing runs that had begun before it.
+
+        Args:
+            keep_slots: Whether a launch may come yet, which records nothing as long as nobody else has its slot.
+        """
         with self._lock:
             for ring in self._rings.values():
                 self.memory.free(ring.segments)
-                if not ring.captured:
+                if not (ring.lasting or keep_slots):
                     _give_slot(self.memory, ring.slot)
             self._rings.clear()
             self._used = 0

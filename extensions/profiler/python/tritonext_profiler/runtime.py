@@ -54,6 +54,9 @@ MEMORY = 512 << 20
 _EVENTS = 100_000
 _EVENT_BYTES = 512
 
+# Seconds for which the end of a block waits for launches that other threads have begun in it.
+_PATIENCE = 10.0
+
 # Of MLIR's text: behind an op or an argument, and the list of them.
 _LOCATION = re.compile(r" loc\((?:[^()]|\([^()]*\))*\)|^#loc.*\n", re.MULTILINE)
 
@@ -142,6 +145,10 @@ class profile:
         self._launches: list[tuple[str, int, int, int, int, int, bool]] = []
         self._events: list[HostEvent] = []
         self._thread_local = threading.local()
+        # Launches that have begun and not returned, with their threads; and whether the block has ended.
+        self._under_way: dict[Any, int] = {}
+        self._ended = False
+        self._returned = threading.Event()
         self._missed_events = 0
         self._paused = 0
         self._notices: list[str] = []
@@ -219,14 +226,35 @@ class profile:
                     rings.close()
                     # What had begun before may still write.
                     rings.memory.synchronize()
-                    rings.free()
+                    # The GPU may get a launch later that is under way.
+                    rings.free(keep_slots=bool(self._under_way))
                 except TritonextError as error:
                     self._tell(f"buffers stay allocated: {_sentence(error)}")
         with _lock:
             if _active is self:
                 _active = None
 
+    def _settle(self) -> None:
+        """Wait for the launches of other threads that have begun; those that begin from now on are plain."""
+        self._ended = True
+        deadline = time.monotonic() + _PATIENCE
+        while self._late() and (rest := deadline - time.monotonic()) > 0:
+            self._returned.clear()
+            if self._late():
+                self._returned.wait(rest)
+        if late := self._late():
+            self._tell(
+                f"{late:,} launches of other threads were still under way {_PATIENCE:g} s behind the block, "
+                "and are not recorded"
+            )
+
+    def _late(self) -> int:
+        """Return how many launches of other threads are under way."""
+        me = threading.get_ident()
+        return sum(thread != me for thread in list(self._under_way.values()))
+
     def _finish(self) -> None:
+        self._settle()
         self._leave()
         groups = [rings for rings in self._rings.values() if rings is not None]
         # The thread goes on reading: what is still queued may fill a ring many times.
@@ -331,6 +359,15 @@ class profile:
         # warm-up returns is asked for its registers, and outlives the block.
         if not wanted or launch.tuning or launch.warmup or self._paused:
             return launch.proceed()
+        # In this order: either the end of the block sees this launch, or this launch sees the end.
+        self._under_way[launch] = threading.get_ident()
+        try:
+            return launch.proceed() if self._ended else self._launch(launch, name)
+        finally:
+            del self._under_way[launch]
+            self._returned.set()
+
+    def _launch(self, launch: Any, name: str) -> Any:
         self._matched = True
         begin = time.perf_counter_ns()
         device = driver.active.get_current_device()
@@ -436,18 +473,19 @@ class profile:
             return kernel
 
     def _provide(self, compiled: Any, grid: tuple[int, ...], size: int, stream: int) -> Any:
-        launching = getattr(self._thread_local, "launching", None)
+        launching, lasting = getattr(self._thread_local, "launching", None), False
         if launching is None:
             # A compiled kernel that is launched by itself.
             device = driver.active.get_current_device()
             rings = self._rings.get(device) or self._rings_of(device)
             if rings is None:
                 raise UserError("a kernel with records has no memory for them", found=f"GPU {device}")
-            launching = rings, rings.memory.capturing(stream)
+            # Nobody says when the GPU has it.
+            launching, lasting = (rings, rings.memory.capturing(stream)), True
         rings, captured = launching
         number = self._number(compiled)
         overlaps = self._compiled[id(compiled)][2]
-        return rings.ring(number, self._tables[number], tuple(grid), stream, captured, overlaps)
+        return rings.ring(number, self._tables[number], tuple(grid), stream, captured, overlaps, lasting)
 
     def _rings_of(self, device: int) -> Rings | None:
         with _lock:

@@ -49,16 +49,26 @@ def decoded(group, entry=ENTRY, kernel=None):
     return decode.decode(group.chunks, [kernel], [entry])
 
 
-def test_all_of_it_comes_back(recording):
+def test_all_of_it_comes_back_in_pieces(recording, monkeypatch):
     memory = FakeMemory()
     group = made(memory)
     ring = ring_of(group)
+    # Less than the heads, and much less than the records, of a launch.
+    monkeypatch.setattr(rings, "PIECE", 3_000)
+    read_rows, sizes = memory.read_rows, []
+
+    def counted(address, pitch, width, count):
+        sizes.append(width * count)
+        return read_rows(address, pitch, width, count)
+
+    memory.read_rows = counted
     for launch in range(8):
         emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
         group.drain()
     group.drain(final=True)
     back, true = decoded(group), assemble(*recording.columns)
     assert ring.lost == 0
+    assert max(sizes) <= 3_000
     assert np.array_equal(back.spans, true.spans), "also the iterations, which are not recorded"
     for name in ("launch", "cta", "warp", "sm", "start", "end", "cycles", "closed"):
         assert np.array_equal(back.warps[name], true.warps[name]), name

@@ -17,7 +17,7 @@ from triton.runtime.driver import driver
 from tritonext.errors import UserError
 from tritonext.pipeline import Pipeline, wrap_stage
 from tritonext.testing import fake_driver
-from tritonext_profiler import ProfileWarning, profile, runtime
+from tritonext_profiler import ProfileWarning, format, profile, runtime
 from tritonext_profiler.testing import H200, FakeMemory, emulate, gemm_kernel, gemm_plan, record, table
 
 BLOCKS = 6
@@ -193,6 +193,51 @@ def test_threads_have_complete_data_of_their_own(world, monkeypatch):
     assert dict(zip(streams.tolist(), counts.tolist())) == {1: 10, 2: 10}
     assert set(p.data.launches["ctas"]) == {BLOCKS}
     assert p.data.warps["closed"].all()
+
+
+@pytest.mark.parametrize("in_time", [True, False])
+def test_a_launch_of_another_thread_is_waited_for_or_told_of(world, monkeypatch, in_time):
+    launch()
+    monkeypatch.setattr(runtime, "_PATIENCE", 60 if in_time else 0.01)
+    given, goes_on, run, pointers = threading.Event(), threading.Event(), world.run, []
+
+    def slow(pointer):
+        pointers.append(pointer)
+        given.set()
+        assert goes_on.wait(60)
+        run(pointer)
+
+    monkeypatch.setattr(world, "run", slow)
+    thread = threading.Thread(target=launch)
+    p = profile("matmul", buffer=BUFFER)
+    p.__enter__()
+    thread.start()
+    assert given.wait(60)
+    if in_time:
+        settle = p._settle
+
+        def waits():
+            threading.Timer(0.05, goes_on.set).start()
+            settle()
+
+        monkeypatch.setattr(p, "_settle", waits)
+        p.__exit__(None, None, None)
+        assert (len(p.data.launches), p.data.notices) == (1, ())
+    else:
+        with pytest.warns(ProfileWarning, match="1 launches of other threads were still under way"):
+            p.__exit__(None, None, None)
+        before = world.gpu.bytes.copy()
+        # Whoever records next has another slot, and what comes late changes nothing.
+        world.run = run
+        with profile("matmul", buffer=BUFFER) as later:
+            launch()
+            goes_on.set()
+            thread.join()
+        assert len(later.data.launches) == 1
+        assert len(p.data.launches) == 0
+        slot = pointers[0] & -format.SLOT.itemsize
+        assert np.array_equal(world.gpu.at(slot, 4096), before[slot - world.gpu.base :][:4096])
+    thread.join()
 
 
 def test_autotuning_measures_plain_kernels(world):
