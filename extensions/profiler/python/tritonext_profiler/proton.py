@@ -19,8 +19,12 @@ from .model import LAUNCHES, SPANS, WARPS, Kernel, Profile, Region
 
 __all__ = ["TreeRow", "read_trace", "read_tree"]
 
-_PROCESS = re.compile(r"(?P<kernel>.*) Core(?P<sm>\d+) CTA(?P<cta>\d+)")
-_THREAD = re.compile(r"warp (?P<warp>\d+)")
+# As many digits as the columns of a profile hold.
+_PROCESS = re.compile(r"(?P<kernel>.*) Core(?P<sm>\d{1,4}) CTA(?P<cta>\d{1,9})")
+_THREAD = re.compile(r"warp (?P<warp>\d{1,4})\b")
+# What reading an entry that is not as it should be comes to.
+_MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+_FARTHEST = 1 << 62
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,27 +43,44 @@ class TreeRow:
 def _load(path: str | pathlib.Path) -> Any:
     try:
         return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError("the file is no JSON", where=path, found=str(error)) from error
+    except (ValueError, RecursionError) as error:
+        expected = "a whole file that Proton wrote"
+        raise UserError("the file is no JSON", where=path, expected=expected, found=str(error)) from error
+
+
+def _malformed(what: str, path: str | pathlib.Path, expected: str, place: str, entry: Any) -> UserError:
+    text = json.dumps(entry)
+    found = f"{place}: {text if len(text) <= 200 else text[:200] + '…'}"
+    return UserError(f"{what} is not as Proton writes it", where=path, expected=expected, found=found)
 
 
 def read_tree(path: str | pathlib.Path) -> tuple[TreeRow, ...]:
     """Read a tree that Proton, or :mod:`.export.hatchet`, wrote.
 
     Raises:
-        UserError: The file is none.
+        UserError: The file is none, or a node in it is not as Proton writes it.
     """
     data = _load(path)
     if not (isinstance(data, list) and data and isinstance(data[0], dict) and "frame" in data[0]):
         raise UserError("the file is no tree of Proton", where=path, expected="a list that begins with a frame")
 
-    def walk(node: dict[str, Any], above: tuple[str, ...]) -> Iterator[TreeRow]:
-        for child in node.get("children", ()):
-            here = (*above, child["frame"]["name"])
-            yield TreeRow(here, dict(child.get("metrics", {})))
-            yield from walk(child, here)
-
-    return tuple(walk(data[0], ()))
+    rows = []
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(data[0], ())]
+    while waiting:
+        node, above = waiting.pop()
+        try:
+            name, metrics, children = node["frame"]["name"], node.get("metrics", {}), node.get("children", [])
+            if not (isinstance(name, str) and isinstance(metrics, dict) and isinstance(children, list)):
+                raise TypeError
+        except _MALFORMED as error:
+            expected = "an object with frame.name (text), and metrics (an object) and children (a list) if any"
+            place = f"below {'/'.join(above) or 'the root'}"
+            raise _malformed("a node of the tree", path, expected, place, node) from error
+        here = (*above, name) if node is not data[0] else ()
+        if here:
+            rows.append(TreeRow(here, dict(metrics)))
+        waiting += [(child, here) for child in reversed(children)]
+    return tuple(rows)
 
 
 def read_trace(path: str | pathlib.Path) -> Profile:
@@ -69,28 +90,37 @@ def read_trace(path: str | pathlib.Path) -> Profile:
     each kernel, and its times in ns are cycles. Where scopes nest, the innermost holds.
 
     Raises:
-        UserError: The file is none.
+        UserError: The file is none, or an event in it is not as Proton writes it.
     """
     data = _load(path)
     events = data.get("traceEvents") if isinstance(data, dict) else None
-    if events is None:
-        raise UserError("the file is no Chrome trace", where=path, expected="an object with traceEvents")
+    if not isinstance(events, list):
+        found = f"traceEvents of type {type(events).__name__}" if isinstance(data, dict) else type(data).__name__
+        raise UserError(
+            "the file is no Chrome trace", where=path, expected="an object with a list traceEvents", found=found
+        )
     scopes: dict[str, dict[str, int]] = {}
     places: dict[tuple[str, int, int, int], int] = {}
     process, thread = functools.cache(_PROCESS.fullmatch), functools.cache(_THREAD.match)
     rows = []
-    for event in events:
-        if event.get("ph") != "X":
-            continue
-        where, which = process(str(event.get("pid", ""))), thread(str(event.get("tid", "")))
-        if not where or not which:
-            continue
+    for number, event in enumerate(events):
+        try:
+            if event.get("ph") != "X":
+                continue
+            where, which = process(str(event.get("pid", ""))), thread(str(event.get("tid", "")))
+            if not where or not which:
+                continue
+            name, start, length = event["name"], round(event["ts"] * 1000), round(event["dur"] * 1000)
+            if not (isinstance(name, str) and abs(start) < _FARTHEST and 0 <= length < _FARTHEST):
+                raise ValueError
+        except _MALFORMED as error:
+            expected = "an object whose name is text, and ts and dur are numbers of µs, dur not below 0"
+            raise _malformed("an event of the trace", path, expected, f"event {number}", event) from error
         names = scopes.setdefault(where["kernel"], {})
         place = places.setdefault(
             (where["kernel"], int(where["sm"]), int(where["cta"]), int(which["warp"])), len(places)
         )
-        start = round(event["ts"] * 1000)
-        rows.append((place, start, start + round(event["dur"] * 1000), names.setdefault(event["name"], len(names) + 1)))
+        rows.append((place, start, start + length, names.setdefault(name, len(names) + 1)))
     if not rows:
         raise UserError(
             "the trace has no records of Proton's instrumentation mode",
