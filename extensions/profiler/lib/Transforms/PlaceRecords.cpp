@@ -32,7 +32,8 @@ namespace {
 constexpr size_t mostRegions = 1 << 12;
 /// Records that a warp may write, 8 MB of them.
 constexpr uint64_t mostRecords = 1 << 20;
-/// Conditions that are followed to tell scopes apart; each may double the work.
+/// Conditions that are followed to tell scopes apart; each may double the work. A kernel that needs
+/// more is refused: both ways of a condition that is not followed are taken from each branch.
 constexpr size_t mostConditions = 6;
 
 struct Loop {
@@ -292,6 +293,13 @@ private:
     return depth;
   }
 
+  /// Says where a way may be one that is never gone.
+  void noteConditions(InFlightDiagnostic &error) const {
+    if (numConditions > mostConditions)
+      error.attachNote() << "of " << numConditions << " conditions that several branches ask, "
+                         << mostConditions << " are followed";
+  }
+
   /// Returns the scope behind an op, or none where the op leaves one that it is not in.
   std::optional<int> scopeBehind(Operation &op, int scope) {
     if (auto enter = dyn_cast<EnterOp>(op)) {
@@ -313,6 +321,7 @@ private:
     else
       error.attachNote(scopes[scope].enter->getLoc())
           << "the innermost one is " << scopes[scope].enter->getAttr("name");
+    noteConditions(error);
     return std::nullopt;
   }
 
@@ -326,20 +335,33 @@ private:
   /// ways to it, but for what depends on conditions that several branches ask: the pipeliner puts
   /// parts of an iteration under one condition each. There it is the deepest.
   FailureOr<DenseMap<Block *, int>> findScopes(Region &region, int outer) {
-    llvm::MapVector<Value, int> asked;
+    auto hasScope = [](Block *block) {
+      return llvm::any_of(*block, [](Operation &op) { return isa<EnterOp, ExitOp>(op); });
+    };
+    llvm::MapVector<Value, std::pair<int, bool>> asked;
     for (Block &block : region)
-      if (auto branch = dyn_cast<cf::CondBranchOp>(block.getTerminator()))
-        ++asked[branch.getCondition()];
+      if (auto branch = dyn_cast<cf::CondBranchOp>(block.getTerminator())) {
+        auto &[count, guards] = asked[branch.getCondition()];
+        ++count;
+        guards |= llvm::any_of(branch->getSuccessors(), hasScope);
+      }
     SmallVector<Value> conditions;
-    for (auto [condition, count] : asked)
-      if (count > 1 && conditions.size() < mostConditions)
-        conditions.push_back(condition);
+    // What scopes depend on comes first.
+    for (bool wanted : {true, false})
+      for (auto &[condition, found] : asked)
+        if (found.first > 1 && found.second == wanted)
+          conditions.push_back(condition);
+    numConditions = conditions.size();
+    conditions.truncate(std::min(numConditions, mostConditions));
 
     DenseMap<Block *, SmallVector<Way>> ways;
     SmallVector<std::pair<Block *, Way>> waiting;
-    auto unbalanced = [&](int scope) {
-      return scopes[scope].enter->emitError("expected scope ")
-             << scopes[scope].enter->getAttr("name") << " to be left on every way from here";
+    auto unbalanced = [&](int scope) -> LogicalResult {
+      InFlightDiagnostic error = scopes[scope].enter->emitError("expected scope ")
+                                 << scopes[scope].enter->getAttr("name")
+                                 << " to be left on every way from here";
+      noteConditions(error);
+      return failure();
     };
     auto reach = [&](Block *block, Way way) -> LogicalResult {
       for (auto [condition, held] : llvm::zip(conditions, way.held))
@@ -574,6 +596,8 @@ private:
   tt::FuncOp function;
   StringRef mode;
   DominanceInfo dominance;
+  /// Of the blocks whose scopes are looked for, the conditions that several branches ask.
+  size_t numConditions = 0;
   /// Of each region but the first, where its record is.
   SmallVector<Block *> blockOf;
   SmallVector<std::pair<Block *, int>> blocks;

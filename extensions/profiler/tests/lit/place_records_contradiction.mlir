@@ -1,5 +1,9 @@
 // A block behind branches that contradict each other is in no scope, and what it enters or leaves counts for nothing.
 // RUN: %opt %s --pass "profiler-place-records{mode=all}" | FileCheck %s
+// RUN: %python %S/../conditions.py 6 3 | %opt - --pass "profiler-place-records{mode=scopes}" | FileCheck %s --check-prefix=MANY
+
+// Six conditions on which scopes depend are followed, whatever others there are.
+// MANY: enters = true{{.*}}name = "s0/s1/s2/s3/s4/s5"
 
 // CHECK-LABEL: @kernel
 // CHECK: ^bb2

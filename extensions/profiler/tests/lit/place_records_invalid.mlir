@@ -9,7 +9,11 @@
 // RUN: not %opt %t.other --pass profiler-place-records 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/profiler.exit "outer"//' %t.task > %t.open
 // RUN: not %opt %t.open --pass profiler-place-records 2>&1 | FileCheck %s --check-prefix=OPEN
+// RUN: %python %S/../conditions.py 7 > %t.seven
+// RUN: not %opt %t.seven --pass "profiler-place-records{mode=scopes}" 2>&1 | FileCheck %s --check-prefix=SEVEN
 
+// SEVEN: error: expected the innermost scope to be left, got "s6"
+// SEVEN: note: of 7 conditions that several branches ask, 6 are followed
 // TASK: error: expected a task to leave the scopes around it alone
 // OTHER: error: expected the innermost scope to be left, got "inner"
 // OTHER: note: the innermost one is "outer"
