@@ -70,6 +70,29 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mark:
+    """The marks of one place in the source.
+
+    Attributes:
+        name: As the kernel names it.
+        place: ``file.py:12``.
+        count: How many were recorded.
+        entries: Mean number per warp.
+        least: Smallest value; None for marks without values.
+        median: Median of the values.
+        most: Largest one.
+    """
+
+    name: str
+    place: str
+    count: int
+    entries: float
+    least: float | None = None
+    median: float | None = None
+    most: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Line:
     """Time of one source line.
 
@@ -214,6 +237,7 @@ class Analysis:
         frequencies: Measured GHz by SM; NaN for one that ran nothing.
         categories: By category, largest first; empty where only headers were recorded.
         scopes: By user scope.
+        marks: By mark of the user, as the source has them.
         lines: By source line, largest first.
         phases: Share of each phase of the lifetime of all warps; empty for a kernel without a loop.
         iterations: By role.
@@ -234,6 +258,7 @@ class Analysis:
     frequencies: np.ndarray
     categories: tuple[Row, ...]
     scopes: tuple[Row, ...]
+    marks: tuple[Mark, ...]
     lines: tuple[Line, ...]
     phases: tuple[float, ...]
     iterations: tuple[Iterations, ...]
@@ -319,6 +344,7 @@ def _analyze(profile: Profile, kernel: Kernel, device: Device, every: np.ndarray
         frequencies=frequencies,
         categories=() if header else _grouped(category, *grouping),
         scopes=_scopes(kernel, *grouping),
+        marks=_marks(kernel, profile.marks[np.isin(profile.marks["warp"], profile.warps_of(every))], len(warps)),
         lines=() if header else _lines(kernel, np.bincount(region, weights, len(kernel.regions)) / lifetime),
         phases=tuple(np.bincount(phase, weights, 3) / lifetime) if boundaries is not None else (),
         iterations=iterations,
@@ -459,6 +485,21 @@ def _scopes(
         for row in _grouped(names, region, phase, weights, known, warps, lifetime):
             rows.append(dataclasses.replace(row, entries=float(entries.sum() / max(warps, 1))))
     return tuple(sorted(rows, key=lambda row: -row.share))
+
+
+def _marks(kernel: Kernel, marks: np.ndarray, warps: int) -> tuple[Mark, ...]:
+    """Count the marks of a kernel, and say how large their values are; copies of an unrolled loop are one."""
+    names = {(entry.file, entry.line, entry.mark): entry for entry in kernel.regions if entry.mark}
+    key = [(entry.file, entry.line, entry.mark) for entry in kernel.regions]
+    rows = []
+    for place in sorted(names):
+        mine = marks[np.isin(marks["region"], [number for number, other in enumerate(key) if other == place])]
+        row = Mark(names[place].mark, names[place].place, len(mine), len(mine) / max(warps, 1))
+        if names[place].value and len(mine):
+            least, median, most = np.quantile(mine["value"], [0, 0.5, 1]).tolist()
+            row = dataclasses.replace(row, least=least, median=median, most=most)
+        rows.append(row)
+    return tuple(rows)
 
 
 def _grouped(

@@ -124,7 +124,8 @@ def assemble(
         notices.append(f"the records of {open_ended:,} warps do not add up to the time that the warp lived")
     # Each warp has a span before its first record.
     places = np.arange(len(clocks)) + np.repeat(np.arange(len(segments)), segments["count"]) + 1
-    return Assembled(*_in_time(launches, warps, spans), tuple(notices), _marks(spans[places[marks]], values[marks]))
+    noted = _marks(spans[places[marks]], regions[marks], values[marks])
+    return Assembled(*_in_time(launches, warps, spans), tuple(notices), noted)
 
 
 def timer_step(stamps: np.ndarray) -> int:
@@ -234,12 +235,12 @@ def _spans(
     return spans, totals == lifetime, recording
 
 
-def _marks(spans: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the marks that begin some spans."""
+def _marks(spans: np.ndarray, regions: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the marks that begin some spans; the region of one may be given up where what follows is not known."""
     result = np.zeros(len(spans), MARKS)
-    for name in ("warp", "region", "iteration", "start"):
+    for name in ("warp", "iteration", "start"):
         result[name] = spans[name]
-    result["value"] = values
+    result["region"], result["value"] = regions, values
     return result
 
 

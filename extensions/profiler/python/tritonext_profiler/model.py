@@ -345,6 +345,25 @@ class Profile:
         np.maximum.at(most, same, launches["ctas"])
         return launches["ctas"] * 2 >= most[same]
 
+    @property
+    def marked(self) -> np.ndarray:
+        """The row of :attr:`spans` that each mark begins."""
+        width = int(max(self.spans["start"].max(initial=0), self.marks["start"].max(initial=0))) + 1
+        place = self.spans["warp"].astype(np.int64) * width + self.spans["start"]
+        # A span of no length begins where the next one does.
+        return np.searchsorted(place, self.marks["warp"].astype(np.int64) * width + self.marks["start"], "right") - 1
+
+    def marks_of(self, warp: int) -> list[tuple[Region, int, int, float | int | None]]:
+        """Return the marks of a warp: region, iteration, cycles since the warp began, and the value if it has one."""
+        first, last = np.searchsorted(self.marks["warp"], [warp, warp + 1])
+        kernel = self.kernels[self.launches["kernel"][self.warps["launch"][warp]]]
+        result = []
+        for _, number, iteration, start, value in self.marks[first:last].tolist():
+            region = kernel.regions[number]
+            told = int(value) if region.value == "int" else value if region.value else None
+            result.append((region, iteration, start, told))
+        return result
+
     def device(self, index: int) -> Device:
         """Return the device of that number; one without properties when nothing is known about it."""
         return next((device for device in self.devices if device.index == index), Device(index))

@@ -132,6 +132,7 @@ def _analysis_to_json(analysis: Analysis) -> dict[str, Any]:
         "frequency_ghz": analysis.frequency,
         "categories": [dataclasses.asdict(row) for row in analysis.categories],
         "scopes": [dataclasses.asdict(row) for row in analysis.scopes],
+        "marks": [dataclasses.asdict(row) for row in analysis.marks],
         "lines": [dataclasses.asdict(line) for line in analysis.lines],
         "phases": analysis.phases,
         "iterations": [dataclasses.asdict(entry) for entry in analysis.iterations],

@@ -358,22 +358,29 @@ def emulate(memory: FakeMemory, pointer: int, entry: dict[str, Any], recording: 
         ended[warp, 0] += 1 if rank else (1 << int(slot["shift"][0])) - blocks + 1
 
 
-def read_trace(path: pathlib.Path) -> tuple[list[tuple], dict[int, list]]:
+def read_trace(path: pathlib.Path) -> tuple[list[tuple], dict[int, list], list[tuple]]:
     """Read a Perfetto trace with the messages of the package ``perfetto`` alone.
 
     Args:
         path: The file.
 
     Returns:
-        Slices as path of the track, name, start and end in ns, and iteration or None; and by arrow the slices where it
-        begins and ends, as track, name, start and iteration.
+        Slices as path of the track, name, start and end in ns, and iteration or None; by arrow the slices where it
+        begins and ends, as track, name, start and iteration; and instants as path, name, time, and annotations by name.
     """
     # An extra that only traces need.
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
     trace = protos.Trace.FromString(path.read_bytes())
     names, parents, tracks, clocks, words, open_slices = {}, {}, {}, {}, {}, {}
-    slices, arrows = [], {}
+    slices, arrows, instants = [], {}, []
+
+    def path_of(track: int) -> tuple[str, ...]:
+        path = [names[track]]
+        while track := parents[track]:
+            path.insert(0, names[track])
+        return tuple(path)
+
     for packet in trace.packet:
         sequence = packet.trusted_packet_sequence_id
         if packet.HasField("track_descriptor"):
@@ -385,6 +392,8 @@ def read_trace(path: pathlib.Path) -> tuple[list[tuple], dict[int, list]]:
             clocks[sequence] = packet.clock_snapshot.clocks[1].timestamp
         for name in packet.interned_data.event_names:
             words[sequence, name.iid] = name.name
+        for name in packet.interned_data.debug_annotation_names:
+            words[sequence, "annotation", name.iid] = name.name
         if not packet.HasField("track_event"):
             continue
         if sequence in clocks:
@@ -402,13 +411,14 @@ def read_trace(path: pathlib.Path) -> tuple[list[tuple], dict[int, list]]:
                 arrows.setdefault(identifier, [None, None])[0] = (track, name, now, number)
             for identifier in event.terminating_flow_ids:
                 arrows.setdefault(identifier, [None, None])[1] = (track, name, now, number)
+        elif event.type == event.TYPE_INSTANT:
+            notes = {
+                words[sequence, "annotation", entry.name_iid]: getattr(entry, entry.WhichOneof("value"))
+                for entry in event.debug_annotations
+            }
+            instants.append((path_of(track), words[sequence, event.name_iid], now, notes))
         else:
             name, start, number = open_slices[track].pop()
-            path = [names[track]]
-            above = parents[track]
-            while above:
-                path.insert(0, names[above])
-                above = parents[above]
-            slices.append((tuple(path), name, start, now, number))
+            slices.append((path_of(track), name, start, now, number))
     assert not any(open_slices.values())
-    return slices, arrows
+    return slices, arrows, instants

@@ -70,7 +70,9 @@ def test_a_gap_longer_than_the_counter_is_noticed():
 def test_what_comes_after_the_last_record_is_not_known():
     made = record(gemm_plan(4), seed=5, ctas=2, warps=1)
     made.segments["dropped"][0] = 3
-    spans = assemble(*made.columns).spans
+    result = assemble(*made.columns, made.regions == 8, np.zeros(len(made.regions)))
+    assert result.marks["region"].tolist() == [8] * 2, "also the one of which only the place is known"
+    spans = result.spans
     assert spans["region"][spans["warp"] == 0][-1] == UNRECORDED
     assert spans["region"][spans["warp"] == 1][-1] == 8
 

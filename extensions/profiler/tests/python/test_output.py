@@ -31,12 +31,24 @@ from tritonext_profiler.testing import (
 )
 
 
+def marks_of(profile, row):
+    """Return what a warp's marks are, by the columns: name, ns since the warp began, and value or None."""
+    warp = profile.warps[row]
+    [kernel] = profile.kernels
+    scale = (warp["end"] - warp["start"]) / warp["cycles"]
+    mine = profile.marks[profile.marks["warp"] == row]
+    regions = [kernel.regions[number] for number in mine["region"]]
+    values = [value if region.value else None for region, value in zip(regions, mine["value"])]
+    return list(zip([region.mark for region in regions], np.rint(mine["start"] * scale).tolist(), values))
+
+
 def test_an_archive_reads_back_equal(gemm_profile, tmp_path):
     storage.save(gemm_profile, tmp_path / "p.npz")
     again = storage.load(tmp_path / "p.npz")
     for field in dataclasses.fields(Profile):
         value, other = getattr(gemm_profile, field.name), getattr(again, field.name)
-        assert np.array_equal(value, other) if isinstance(value, np.ndarray) else value == other, field.name
+        same = value.tobytes() == other.tobytes() if isinstance(value, np.ndarray) else value == other
+        assert same, field.name
 
 
 @pytest.mark.parametrize("damage", ["text", "other", "later", "cut"])
@@ -62,6 +74,10 @@ def test_the_summary_is_plain_json(gemm_profile):
     data = json.loads(json.dumps(storage.summary(gemm_profile), allow_nan=False))
     [kernel] = data["kernels"]
     assert kernel["name"] == "gemm"
+    assert [(row["name"], row["count"], row["median"]) for row in kernel["marks"]][:2] == [
+        ("begin", len(gemm_profile.warps), None),
+        ("half", len(gemm_profile.warps), 0.5),
+    ]
     assert len(kernel["durations_ns"]) == 2
     assert sum(row["share"] for row in kernel["categories"]) == pytest.approx(1, abs=1e-4)
 
@@ -71,7 +87,7 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
     shown = perfetto.write(gemm_profile, path, spans=40_000)
     assert shown.omitted == len(gemm_profile.spans) - shown.spans > 0
     assert path.stat().st_size < 50 * shown.spans
-    slices, arrows = read_trace(path)
+    slices, arrows, instants = read_trace(path)
     warps = [entry for entry in slices if len(entry[0]) == 4]
     assert len(warps) == shown.spans
     kernel, warp = gemm_profile.kernels[0], gemm_profile.warps[shown.warps[17]]
@@ -87,6 +103,11 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
     assert [entry[2] for entry in mine] == [
         number if within else None for number, within in zip(spans["iteration"].tolist(), inside)
     ]
+    begin = mine[0][0]
+    found = [(name, when - begin, notes.get("value")) for where, name, when, notes in instants if where == place]
+    assert found == marks_of(gemm_profile, shown.warps[17])
+    assert [name for name, *_ in found] == ["begin", "half", "row"]
+    assert len(instants) == 3 * len(shown.warps)
     # Host, launches, and the copies' arrows.
     assert {entry[1] for entry in slices if entry[0][0] == "host"} == {"tune gemm", "compile gemm", "launch gemm"}
     [gap] = [entry for entry in slices if entry[0][-1] == "between launches"]
@@ -102,7 +123,8 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
 
 def test_arrows_lead_from_the_producer_to_its_consumers(specialized_profile, tmp_path):
     perfetto.write(specialized_profile, tmp_path / "t.pftrace", spans=30_000)
-    slices, arrows = read_trace(tmp_path / "t.pftrace")
+    slices, arrows, instants = read_trace(tmp_path / "t.pftrace")
+    assert not instants
     assert {entry[0][3].split()[2] for entry in slices if len(entry[0]) == 4} == {"consumer", "producer"}
     assert arrows
     for (source, copy, _, number), (target, wait, _, later) in arrows.values():
@@ -129,6 +151,13 @@ def test_a_chrome_trace_has_the_same_slices(gemm_profile, tmp_path):
     slices = [event for event in events if event["ph"] == "X" and event["pid"]]
     assert len(slices) == shown.spans
     assert sum(event["args"]["cycles"] for event in slices) == gemm_profile.warps["cycles"][shown.warps].sum()
+    first = next(event for event in slices if event["tid"] == 3)
+    found = [
+        (event["name"], round((event["ts"] - first["ts"]) * 1000), event["args"].get("value"))
+        for event in events
+        if event["ph"] == "i" and event["tid"] == 3
+    ]
+    assert found == marks_of(gemm_profile, shown.warps[2])
 
 
 def test_a_table_has_every_span(gemm_profile, specialized_profile, tmp_path, monkeypatch):
@@ -151,6 +180,13 @@ def test_a_table_has_every_span(gemm_profile, specialized_profile, tmp_path, mon
         ends = np.array(table["start_ns"]) + np.array(table["duration_ns"])
         assert np.abs(ends - warps["end"]).min() < 2
         assert (ends < warps["end"] + 2).all()
+        marked = [index for index, name in enumerate(table["mark"]) if name]
+        assert marked == profile.marked.tolist()
+        named = [kernel.regions[number] for number in profile.marks["region"]]
+        assert [table["mark"][index] for index in marked] == [region.mark for region in named]
+        values = [value if region.value else None for region, value in zip(named, profile.marks["value"].tolist())]
+        assert [table["value"][index] for index in marked] == values
+        assert len(marked) == (3 * len(profile.warps) if profile is gemm_profile else 0)
 
 
 def test_a_table_has_warps_without_spans_and_may_be_empty(gemm_profile, tmp_path):
@@ -201,11 +237,42 @@ def test_a_trace_of_proton_becomes_a_profile(tmp_path):
     assert {row.name for row in analysis.scopes} == {"load", "dot", "inner"}
 
 
-@pytest.mark.parametrize(("reader", "text"), [("read_trace", "{}"), ("read_trace", "no"), ("read_tree", "{}")])
-def test_what_proton_did_not_write_is_refused(tmp_path, reader, text):
-    (tmp_path / "t.json").write_text(text)
-    with pytest.raises(UserError, match="the file is no"):
-        getattr(proton, reader)(tmp_path / "t.json")
+def trace_with(**changes):
+    """Return a trace whose second event has other fields; those that are ``...`` are left out."""
+    event = {"name": "load", "ph": "X", "ts": 1, "dur": 2, "pid": "attn Core0 CTA0", "tid": "warp 0 (line 0)"}
+    other = {key: value for key, value in (event | changes).items() if value is not ...}
+    return json.dumps({"traceEvents": [event, other]})
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "message"),
+    [
+        ("read_trace", "[1, 2]", "no Chrome trace where.*expected: an object with a list traceEvents found: list"),
+        ("read_trace", '{"traceEvents": {}}', "found: traceEvents of type dict"),
+        ("read_trace", trace_with()[:-40], "no JSON where.*expected: a whole file that Proton wrote found: .*line 1"),
+        ("read_trace", '{"traceEvents": [5]}', "an event of the trace is not as Proton writes it.*event 0: 5"),
+        ("read_trace", trace_with(ts=...), 'expected: an object whose name is text.* found: event 1: {"name": "load"'),
+        ("read_trace", trace_with(ts="soon"), "event 1: .*soon"),
+        ("read_trace", trace_with(ts=1e300), "event 1: "),
+        ("read_trace", trace_with(dur=-1), "dur not below 0.*event 1: "),
+        ("read_trace", trace_with(name=["load"]), "event 1: "),
+        ("read_tree", "{}", "the file is no tree of Proton"),
+        ("read_tree", '[{"frame": {"name": "ROOT"}, "children": [{"frame": {}}]}]', "below the root: .*frame"),
+        (
+            "read_tree",
+            '[{"frame": {"name": "ROOT"}, "children": 3}]',
+            "a node of the tree is not as.*found: below the root: ",
+        ),
+    ],
+)
+def test_what_proton_did_not_write_is_refused(tmp_path, reader, text, message):
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    with pytest.raises(UserError) as raised:
+        getattr(proton, reader)(path)
+    shown = " ".join(str(raised.value).split())
+    assert re.search(message, shown), shown
+    assert str(path) in shown
 
 
 def test_the_terminal_view(gemm_profile, specialized_profile):
@@ -222,6 +289,7 @@ def test_the_terminal_view(gemm_profile, specialized_profile):
         r"gemm\.py:17 +\d\d\.\d %  acc = tl\.dot\(a, b, acc\)",
         r"Warps wait \d\d % of steady state for copies at gemm\.py:15",
         r"producer +\d+\.\d %",
+        r"row +gemm\.py:20 +1\.0 +\d",
         r"no launch was recorded",
     ):
         assert re.search(line, shown), line
@@ -242,7 +310,14 @@ def test_the_page_is_one_small_file_that_a_browser_draws(gemm_profile, specializ
     command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]
     done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
     assert 'data-ready="1"' in done.stdout
-    for part in ("Time by category", "Time by source line", "Cycles by iteration", "Roofline", "Warps over time"):
+    for part in (
+        "Marks",
+        "Time by category",
+        "Time by source line",
+        "Cycles by iteration",
+        "Roofline",
+        "Warps over time",
+    ):
         assert part in done.stdout
     assert "&lt;/script&gt;&lt;b&gt;" in done.stdout
 

@@ -6,6 +6,7 @@ A slice takes some 150 bytes, so fewer are shown than in a Perfetto trace.
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -20,7 +21,7 @@ SPANS = 100_000
 
 
 def write(profile: Profile, path: str | pathlib.Path, *, spans: int = SPANS) -> Selection:
-    """Write a trace: a process for each SM of a launch, a thread for each warp.
+    """Write a trace: a process for each SM of a launch, a thread for each warp, an instant for each mark.
 
     Args:
         profile: What was recorded.
@@ -76,6 +77,14 @@ def _warp(file, profile: Profile, row: int, process: int, thread: int, origin: i
         notes = {"line": place, "iteration": iteration, "cycles": cycles}
         times = {"ts": start / 1000, "dur": round(length) / 1000}
         _event(file, {"name": name, "ph": "X", "pid": process, "tid": thread, **times, "args": notes})
+    for region, iteration, start, value in profile.marks_of(row):
+        notes: dict[str, object] = {"line": region.place, "iteration": iteration}
+        if value is not None:
+            # JSON knows no infinity.
+            notes["value"] = value if math.isfinite(value) else str(value)
+        time = round(start * scale) + int(warp["start"]) - origin
+        mark = {"name": region.mark, "ph": "i", "s": "t", "pid": process, "tid": thread, "ts": time / 1000}
+        _event(file, mark | {"args": notes})
 
 
 def _event(file, event: dict) -> None:

@@ -1,6 +1,7 @@
 """All spans as one Parquet table, for DuckDB, pandas, Polars and what else reads columns.
 
-A row is a stay of a warp in a region; a warp of which no span is kept, as in mode ``header``, has one row for its life.
+A row is a stay of a warp in a region, with the mark that begins it, if any; a warp of which no span is kept, as in mode
+``header``, has one row for its life.
 """
 
 from __future__ import annotations
@@ -84,6 +85,15 @@ def _table(profile: Profile, rows: np.ndarray):
     regions = [region for kernel in profile.kernels for region in kernel.regions]
     firsts = np.cumsum([0, *(len(kernel.regions) for kernel in profile.kernels)])
     place = np.where(spans["region"] == UNRECORDED, len(regions), firsts[launch["kernel"]] + spans["region"])
+    # The mark that begins each span, and its value.
+    marked = np.full(len(profile.spans), -1)
+    marked[profile.marked] = np.arange(len(profile.marks))
+    mark = np.full(len(spans), -1)
+    mark[warp["count"] > 0] = marked[profile.spans_of(rows)]
+    marks = np.zeros(len(spans), profile.marks.dtype)
+    marks[mark >= 0] = profile.marks[mark[mark >= 0]]
+    marks["value"][mark < 0] = np.nan
+    mark_place = np.where(mark < 0, len(regions), firsts[launch["kernel"]] + marks["region"])
     roles = [role for kernel in profile.kernels for role in kernel.roles]
     first_roles = np.cumsum([0, *(len(kernel.roles) for kernel in profile.kernels)])
 
@@ -107,6 +117,8 @@ def _table(profile: Profile, rows: np.ndarray):
             "role": text(roles, first_roles[launch["kernel"]] + warp["role"]),
             "category": text(of_region("category", "not recorded"), place),
             "scope": text(of_region("scope", ""), place),
+            "mark": text(of_region("mark", ""), mark_place),
+            "value": pyarrow.array(marks["value"], from_pandas=True),
             "file": text(of_region("file", ""), place),
             "line": np.array(of_region("line", 0), np.int32)[place],
             "iteration": spans["iteration"],

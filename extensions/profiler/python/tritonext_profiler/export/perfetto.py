@@ -1,12 +1,14 @@
 """A trace for Perfetto: a track for each warp under its CTA under its SM under the launch.
 
 Spans are slices named by category, with the source line and the iteration; arrows lead from a copy to the wait for it.
+Marks are instants on the track of their warp, with their value.
 Each warp is a packet sequence of its own, with delta-encoded times and interned names, which keeps a slice near 44
 bytes. https://perfetto.dev/docs/reference/synthetic-track-event describes the format.
 """
 
 from __future__ import annotations
 
+import collections
 import pathlib
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
@@ -16,7 +18,7 @@ import numpy as np
 from tritonext.errors import UserError
 
 from ..assemble import UNRECORDED
-from ..model import Kernel, Profile
+from ..model import Kernel, Profile, Region
 from .flows import flows
 from .selection import Selection, select
 
@@ -28,6 +30,9 @@ __all__ = ["require", "write"]
 # Spans that a trace shows unless told otherwise; about 10 MB.
 SPANS = 250_000
 
+# Ids of names in a sequence: of annotations, and of marks, behind those of regions.
+_ITERATION, _VALUE = 1, 2
+_MARKS = 1 << 16
 # Ids from 64 to 127 are clocks of a packet sequence.
 _CLOCK = 64
 # `builtin_clock.proto`: the trace's own clock, in which snapshots anchor ours.
@@ -260,10 +265,20 @@ class _Writer:
         anchor.timestamp = int(times[0]) if len(times) else begin
         for number in used:
             self.intern(packet, kernel, number)
-        annotation = packet.interned_data.debug_annotation_names.add()
-        annotation.iid, annotation.name = 1, "iteration"
+        for number, name in ((_ITERATION, "iteration"), (_VALUE, "value")):
+            annotation = packet.interned_data.debug_annotation_names.add()
+            annotation.iid, annotation.name = number, name
+        marks = [
+            (begin + round(start * scale), region, iteration, value)
+            for region, iteration, start, value in self.profile.marks_of(row)
+        ]
+        for number in {region.id for _, region, _, _ in marks}:
+            name = packet.interned_data.event_names.add()
+            name.iid, name.name = _MARKS + number, kernel.regions[number].mark
+            if number not in used:
+                self.locate(packet, kernel, number)
         self.emit(packet)
-        self.spans(sequence, kernel, spans, times, stops, first, starts, ends)
+        self.spans(sequence, kernel, spans, times, stops, first, starts, ends, marks)
 
     def intern(self, packet, kernel: Kernel, number: int) -> None:
         """Name a region in a sequence; its id is two more than its number, so that 1 is that of what is unknown."""
@@ -274,6 +289,12 @@ class _Writer:
             return
         region = kernel.regions[number]
         name.name = region.scope or region.category
+        self.locate(packet, kernel, number)
+
+    @staticmethod
+    def locate(packet, kernel: Kernel, number: int) -> None:
+        """Say in a sequence where a region is in the source."""
+        region = kernel.regions[number]
         if region.line:
             place = packet.interned_data.source_locations.add()
             place.iid, place.file_name, place.line_number = number + 2, region.file, region.line
@@ -289,6 +310,7 @@ class _Writer:
         first: int,
         starts: dict[int, int],
         ends: dict[int, int],
+        marks: list[tuple[int, Region, int, float | int | None]],
     ) -> None:
         event_type = self.protos.TrackEvent
         needs = self.protos.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
@@ -296,9 +318,33 @@ class _Writer:
         inside = np.array([region.depth > 0 for region in kernel.regions])
         packet = self.packet(sequence)
         now = int(times[0]) if len(times) else 0
+        waiting = collections.deque(marks)
         for offset, (region, iteration, time, stop) in enumerate(
             zip(spans["region"].tolist(), spans["iteration"].tolist(), times.tolist(), stops.tolist())
         ):
+            while waiting and waiting[0][0] <= time:
+                when, mark, number, value = waiting.popleft()
+                packet.Clear()
+                packet.trusted_packet_sequence_id = sequence
+                packet.sequence_flags = needs
+                packet.timestamp = when - now
+                event = packet.track_event
+                event.type = event_type.TYPE_INSTANT
+                event.name_iid = _MARKS + mark.id
+                if located[mark.id]:
+                    event.source_location_iid = mark.id + 2
+                if inside[mark.id]:
+                    entry = event.debug_annotations.add()
+                    entry.name_iid, entry.uint_value = _ITERATION, number
+                if value is not None:
+                    entry = event.debug_annotations.add()
+                    entry.name_iid = _VALUE
+                    if isinstance(value, int):
+                        entry.int_value = value
+                    else:
+                        entry.double_value = value
+                self.emit(packet)
+                now = when
             if stop == time and offset:
                 continue
             packet.Clear()
@@ -313,7 +359,7 @@ class _Writer:
                     event.source_location_iid = region + 2
                 if inside[region]:
                     entry = event.debug_annotations.add()
-                    entry.name_iid, entry.uint_value = 1, iteration
+                    entry.name_iid, entry.uint_value = _ITERATION, iteration
                 if first + offset in starts:
                     event.flow_ids.append(starts[first + offset])
                 if first + offset in ends:

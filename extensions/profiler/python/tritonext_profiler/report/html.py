@@ -70,7 +70,7 @@ def _kernel(profile: Profile, analysis: Analysis, plain: dict[str, Any], kernels
         },
         **{
             name: plain[name]
-            for name in ("frequency_ghz", "categories", "scopes", "phases", "roles", "waves", "closure")
+            for name in ("frequency_ghz", "categories", "scopes", "marks", "phases", "roles", "waves", "closure")
         },
         "device": f"GPU {analysis.device.index} {analysis.device.name}".strip(),
         "timed": len(analysis.timed),
@@ -90,7 +90,9 @@ def _kernel(profile: Profile, analysis: Analysis, plain: dict[str, Any], kernels
             for entry in analysis.iterations
         ],
         "findings": [_finding(finding) for finding in findings(analysis)],
-        "regions": [[CATEGORIES.index(region.category), region.place, region.scope] for region in kernel.regions],
+        "regions": [
+            [CATEGORIES.index(region.category), region.place, region.scope, region.mark] for region in kernel.regions
+        ],
         "launch": int(profile.launches["ticket"][row]),
         "ctas": _ctas(profile, row, _CTAS // kernels),
         "timeline": _timeline(profile, row, _SPANS // kernels),
@@ -110,18 +112,19 @@ def _ctas(profile: Profile, row: int, most: int) -> list[list[int]]:
 
 
 def _timeline(profile: Profile, row: int, most: int) -> list[dict[str, Any]]:
-    """Return the warps of some CTAs of a launch: start in ns, and lengths in ns with regions and iterations."""
+    """Return the warps of some CTAs of a launch: start in ns, lengths in ns with regions and iterations, and marks."""
     only = Profile(
         profile.kernels, profile.launches[row : row + 1].copy(), profile.warps, profile.spans, profile.devices
     )
     chosen = select(only, most).warps
-    warps = profile.warps[chosen]
     origin = int(profile.launches["start"][row])
     result = []
     kernel = profile.kernels[profile.launches["kernel"][row]]
     budget = most
-    for warp in warps:
-        budget -= int(warp["count"])
+    for number in chosen.tolist():
+        warp, marks = profile.warps[number], profile.marks_of(number)
+        # A mark takes about twice the text of a span.
+        budget -= int(warp["count"]) + 2 * len(marks)
         if budget < 0 and result:
             break
         spans = profile.spans[int(warp["first"]) : int(warp["first"] + warp["count"])][:most]
@@ -134,6 +137,10 @@ def _timeline(profile: Profile, row: int, most: int) -> list[dict[str, Any]]:
                 "label": f"SM {warp['sm']} CTA {warp['cta']} warp {warp['warp']}{role}",
                 "start": int(warp["start"]) - origin,
                 "spans": flat.ravel().tolist(),
+                "marks": [
+                    [round(start * scale), region.id, iteration, value]
+                    for region, iteration, start, value in marks[:most]
+                ],
             }
         )
     return result

@@ -43,6 +43,8 @@ def kernel_view(analysis: Analysis) -> RenderableType:
         parts.append(_categories(analysis))
     if analysis.scopes:
         parts.append(_scopes(analysis))
+    if analysis.marks:
+        parts.append(_marks(analysis))
     if len(analysis.roles) > 1:
         parts.append(_roles(analysis))
     if analysis.lines:
@@ -116,6 +118,15 @@ def _scopes(analysis: Analysis) -> RenderableType:
     table = _table(("scope", "left"), ("share", "right"), ("", "left"), ("cycles/warp", "right"), ("entries", "right"))
     for row in analysis.scopes:
         table.add_row(row.name, percent(row.share), _bar(row.share), f"{row.cycles:,.0f}", f"{row.entries:,.1f}")
+    return table
+
+
+def _marks(analysis: Analysis) -> RenderableType:
+    columns = [("mark", "left"), ("line", "left"), ("entries", "right")]
+    table = _table(*columns, ("least", "right"), ("median", "right"), ("most", "right"))
+    for row in analysis.marks:
+        values = ("" if value is None else f"{value:,.6g}" for value in (row.least, row.median, row.most))
+        table.add_row(row.name, row.place, f"{row.entries:,.1f}", *values)
     return table
 
 
