@@ -1,8 +1,9 @@
 """Keeping what a pipeline makes of a kernel only where it takes no more of the machine than the kernel without it.
 
 The stage that the pipeline changes first runs as planned, and the stages behind it on a copy of its result. Where the
-binary then leaves room for doubt, the kernel is compiled without the pipeline as well, and the stage gives what turned
-out better. The stages behind it give what was made before, so a kernel that raises no doubt is compiled once.
+binary then leaves room for doubt, the kernel is compiled without the pipeline as well, from the place on at which the
+pipeline changed it first, and the stage gives what turned out better. The stages behind it give what was made before:
+a kernel that raises no doubt is compiled once, and one that the pipeline leaves as it is without a copy.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-
-from triton._C.libtriton import ir as triton_ir
 
 from tritonext import remarks
 from tritonext._triton import assembling, ir
@@ -23,7 +22,7 @@ from tritonext.errors import InternalError
 from tritonext.occupancy import Usage
 from tritonext.pipeline import ResourceGuard, StageInfo
 
-__all__ = ["Guard", "comparing"]
+__all__ = ["Guard", "Parting", "comparing"]
 
 FLAG = "resource-guard"
 
@@ -36,6 +35,33 @@ _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 def comparing() -> bool:
     """Whether a kernel compiles only to be compared with what a pipeline makes of it."""
     return _comparing.get()
+
+
+@dataclass
+class Parting:
+    """Where a stage parts from what it is without a pipeline: at the first passes of that which change the module.
+
+    Attributes:
+        place: Twice the position of the pass of the stock stage that this is in front of, and one more where it is
+            behind that pass.
+        before: The module there.
+        found: Whether there is such a place.
+        resume: Runs the rest of the stage without the pipeline on that module.
+    """
+
+    place: int = 0
+    before: _Module | None = None
+    found: bool = False
+    resume: Callable[[Any, dict], Any] | None = None
+
+    def arrive(self, place: int, module: Any) -> None:
+        """Note the module in front of passes of the pipeline."""
+        if not self.found:
+            self.place, self.before = place, _content(module)
+
+    def leave(self, instead: bool, module: Any) -> None:
+        """Note the module behind them; ``instead`` when a stock pass did not run."""
+        self.found = self.found or instead or _content(module) != self.before
 
 
 @dataclass
@@ -67,6 +93,7 @@ class Guard:
         first: The stage at which the two begin to differ.
         info: The compilation.
         pipelines: Names of what is guarded.
+        parting: What is found out about the first stage, where its passes are all that is changed in it.
     """
 
     def __init__(
@@ -77,6 +104,7 @@ class Guard:
         first: str,
         info: StageInfo,
         pipelines: str,
+        parting: Parting | None,
     ) -> None:
         self._limits = limits
         self._stages = dict(stages)
@@ -86,6 +114,7 @@ class Guard:
         self._later = names[names.index(first) + 1 :]
         self._info = info
         self._pipelines = pipelines
+        self._parting = parting
         self._kept: _Trial | None = None
 
     def install(self, stages: dict[str, Callable]) -> None:
@@ -95,19 +124,26 @@ class Guard:
             stages[name] = functools.partial(self._run_later, name)
 
     def _run_first(self, source: Any, metadata: dict) -> Any:
-        before, metadata_before = _content(source), dict(metadata)
+        parting, metadata_before = self._parting, dict(metadata)
+        before = None if parting else _content(source)
         module = self._stages[self._first](source, metadata)
+        if parting and not parting.found:
+            return module
         after = _content(module)
-        trial = self._kept = self._finish(self._stages, after, metadata)
+        trial = self._kept = self._finish(self._stages, after, _copy(after), metadata)
         if not self._limits.doubts(trial.usage, self._info.target):
             return module
         try:
             # What passes say of this attempt is about no kernel of the program.
             with _compared(), remarks.collect():
-                plain = self._fallback[self._first](_copy(before), metadata_before)
-                if _same(_content(plain), after):
+                if parting:
+                    plain = parting.resume(_copy(parting.before), metadata_before)
+                else:
+                    plain = self._fallback[self._first](_copy(before), metadata_before)
+                if plain.str_nodebug() == module.str_nodebug():
                     return module
-                other = self._finish(self._fallback, _content(plain), metadata_before)
+                without = _content(plain)
+                other = self._finish(self._fallback, without, plain, metadata_before)
         except Exception as error:
             # What does not compile is no alternative, and stock Triton raises anything.
             metadata["tritonext_guard"] = {"kept": "with", "reason": "", "with": trial.usage.to_json(), "without": None}
@@ -121,7 +157,9 @@ class Guard:
                 metadata_before["tritonext"] = metadata["tritonext"]
             metadata.clear()
             metadata.update(metadata_before)
-            module, self._kept = plain, other
+            module, self._kept = _copy(without), other
+            # The names of a block's arguments do not survive parsing.
+            other.inputs[self._later[0]] = _content(module)
         metadata["tritonext_guard"] = {
             "kept": "without" if reason else "with",
             "reason": reason,
@@ -144,14 +182,17 @@ class Guard:
         metadata.update(trial.metadata)
         return _copy(trial.results[name])
 
-    def _finish(self, stages: Mapping[str, Callable], value: Any, metadata: Mapping[str, Any]) -> _Trial:
-        """Run the stages behind the first one on copies of what it gave."""
-        own = dict(metadata)
+    def _finish(
+        self, stages: Mapping[str, Callable], content: _Module, module: Any, metadata: Mapping[str, Any]
+    ) -> _Trial:
+        """Run the stages behind the first one on ``module``, which they use up."""
+        own, value = dict(metadata), module
         inputs, results = {}, {}
         with assembling.assembler_log() as log:
             for name in self._later:
-                inputs[name] = value
-                value = results[name] = _content(stages[name](_copy(value), own))
+                inputs[name] = content
+                value = stages[name](value, own)
+                content = results[name] = _content(value)
         # What was there before belongs to the kernel that is compiled, such as the hash of its key.
         written = {key: value for key, value in own.items() if key not in metadata or metadata[key] != value}
         return _Trial(stages, inputs, results, written, self._usage(log, results, own))
@@ -168,34 +209,20 @@ class Guard:
 
 @dataclass(frozen=True)
 class _Module:
-    """A module as text: a stage changes the one it is given."""
+    """A module as text, since a stage changes the one it is given, and the context that it is in."""
 
     text: str
+    context: Any = field(compare=False, repr=False)
 
 
 def _content(value: Any) -> Any:
     """Return what a stage gave in a form that no later stage changes."""
-    return value if isinstance(value, str | bytes) else _Module(value.str())
+    return value if isinstance(value, str | bytes) else _Module(value.str(), value.context)
 
 
 def _copy(content: Any) -> Any:
     """Return what a stage can be given."""
-    return _parse(content.text) if isinstance(content, _Module) else content
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two results of a stage differ in locations of modules at most."""
-    if isinstance(one, _Module) and isinstance(other, _Module):
-        return _parse(one.text).str_nodebug() == _parse(other.text).str_nodebug()
-    return one == other
-
-
-def _parse(text: str) -> triton_ir.module:
-    made = ir.context()
-    module = ir.parse_text(text, made)
-    # As Triton's front end does: stages make their pass managers in it.
-    module.context = made
-    return module
+    return ir.parse_text(content.text, content.context) if isinstance(content, _Module) else content
 
 
 @contextlib.contextmanager

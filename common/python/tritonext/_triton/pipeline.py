@@ -30,7 +30,7 @@ from triton.compiler import make_backend
 
 from tritonext import activation
 from tritonext._triton import caching, diagnostics
-from tritonext._triton.guarding import Guard
+from tritonext._triton.guarding import Guard, Parting
 from tritonext.errors import (
     AmbiguousAnchorError,
     InternalError,
@@ -95,33 +95,49 @@ class _DryRun:
 
 
 class _RealRun:
-    """Adds the passes of a stage, changed as planned."""
+    """Adds the passes of a stage, changed as planned.
+
+    Args:
+        stage: The passes and what is planned for them.
+        parting: Where the stage parts from what it is without a guarded pipeline, to be found out.
+        begin: Place, as in :class:`Parting`, in front of which nothing runs, since the module is past it.
+    """
 
     dry = False
 
-    def __init__(self, stage: _StagePlan) -> None:
+    def __init__(self, stage: _StagePlan, parting: Parting | None = None, begin: int = 0) -> None:
         self.stage = stage
         self.position = 0
+        self.parting = parting
+        self.begin = begin
 
-    def add(self, name: str, function: Callable, pm: object, args: tuple, kwargs: dict) -> None:
+    def pass_manager(self, context: Any) -> Any:
+        return ir.pass_manager(context) if self.parting is None else _PassManagers(context)
+
+    def add(self, name: str, function: Callable, pm: Any, args: tuple, kwargs: dict) -> None:
         position = self.position
         names = self.stage.names
         if position >= len(names) or names[position] != name:
             self._diverged(name)
         self.position += 1
-        edit = self.stage.edits.get(position)
-        if edit is None:
-            function(pm, *args, **kwargs)
-            return
-        for addition in edit.before:
-            addition(pm)
-        if edit.instead is not None:
-            for addition in edit.instead:
-                addition(pm)
-        elif not edit.disabled:
-            function(pm, *args, **kwargs)
-        for addition in edit.after:
-            addition(pm)
+        edit = self.stage.edits.get(position) or _Edit()
+        if 2 * position >= self.begin:
+            self._insert(2 * position, edit.before, pm)
+            if edit.instead is None and not edit.disabled:
+                function(_current(pm), *args, **kwargs)
+            else:
+                self._insert(2 * position, edit.instead or [], pm, instead=True)
+        if 2 * position + 1 >= self.begin:
+            self._insert(2 * position + 1, edit.after, pm)
+
+    def _insert(self, place: int, additions: list[Callable], pm: Any, instead: bool = False) -> None:
+        parting = self.parting if additions or instead else None
+        if parting is not None:
+            pm.call(functools.partial(parting.arrive, place))
+        for addition in additions:
+            addition(_current(pm))
+        if parting is not None:
+            pm.call(functools.partial(parting.leave, instead))
 
     def finish(self) -> None:
         if self.position != len(self.stage.names):
@@ -136,6 +152,41 @@ class _RealRun:
             found=found,
             hint="another stage hook of this process replaces the stage; deactivate one of the two",
         )
+
+
+class _PassManagers:
+    """What a stage takes for one pass manager: several, with functions that are called between them."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._debug = False
+        self._parts: list[Any] = [ir.pass_manager(context)]
+
+    @property
+    def current(self) -> Any:
+        """The pass manager that passes are added to."""
+        return self._parts[-1]
+
+    def enable_debug(self) -> bool:
+        self._debug = True
+        return self.current.enable_debug()
+
+    def call(self, function: Callable[[Any], None]) -> None:
+        """Have ``function`` called with the module at this place."""
+        self._parts += [function, ir.pass_manager(self._context)]
+        if self._debug:
+            self.current.enable_debug()
+
+    def run(self, module: Any, name: str) -> None:
+        for part in self._parts:
+            if isinstance(part, ir.pass_manager):
+                part.run(module, name)
+            else:
+                part(module)
+
+
+def _current(pm: Any) -> Any:
+    return pm.current if isinstance(pm, _PassManagers) else pm
 
 
 _run: ContextVar[_DryRun | _RealRun | None] = ContextVar("tritonext_stage_run", default=None)
@@ -171,7 +222,11 @@ class _Real:
 
     def __getattr__(self, name: str) -> Any:
         run = _run.get()
-        return getattr(self._real, name) if run is None or not run.dry else self._dry()
+        if run is not None and run.dry:
+            return self._dry()
+        if run is not None and name == "pass_manager":
+            return run.pass_manager
+        return getattr(self._real, name)
 
 
 def _leave_dry_run() -> object:
@@ -312,6 +367,7 @@ class Plan:
         guard: The step that guards resources, if any.
         guarded: Names of the pipelines that have one.
         begin: The first stage that they change.
+        stock: Upstream's function of that stage.
         fallback: What is planned without them.
     """
 
@@ -324,16 +380,18 @@ class Plan:
     guard: Step | None = None
     guarded: tuple[str, ...] = ()
     begin: str = ""
+    stock: Callable | None = None
     fallback: Plan | None = None
 
     def apply(self, stages: dict[str, Callable]) -> None:
         """Edit Triton's table of stages in place."""
         without = dict(stages)
+        parting = Parting() if self._parts(stages) else None
         if self.pipeline is not None:
             self._replace_table(stages, self.pipeline[0])
         for name, stage in self.stages.items():
             if stage.edits:
-                stages[name] = _planned(stages[name], stage)
+                stages[name] = _planned(stages[name], stage, parting if name == self.begin else None)
         for name, (step, _) in self.replacements.items():
             stages[name] = functools.partial(_replaced, step.function, self._info(name))
         for name, steps in self.wrappers.items():
@@ -343,9 +401,25 @@ class Plan:
             first = next(iter(stages))
             stages[first] = functools.partial(_recorded, stages[first], self.extensions)
         if self.guard is not None and self.fallback is not None:
+            if parting is not None:
+                bare = _StagePlan(self.begin, self.stages[self.begin].names)
+                rest = self.fallback.stages.get(self.begin, bare)
+                parting.resume = functools.partial(_resumed, without[self.begin], rest, parting)
             self.fallback.apply(without)
             names = " and ".join(self.guarded)
-            Guard(self.guard.guard, stages, without, self.begin, self._info(self.begin), names).install(stages)
+            info = self._info(self.begin)
+            Guard(self.guard.guard, stages, without, self.begin, info, names, parting).install(stages)
+
+    def _parts(self, stages: Mapping[str, Callable]) -> bool:
+        """Whether the first stage that a guarded pipeline changes is upstream's own, but for passes."""
+        return (
+            self.guard is not None
+            and self.pipeline is None
+            and self.begin in self.stages
+            and stages[self.begin] is self.stock
+            and self.begin not in self.wrappers
+            and self.begin not in self.replacements
+        )
 
     def _info(self, stage: str) -> StageInfo:
         return StageInfo(stage, self.info.target, self.info.language, self.info.backend, self.info.options)
@@ -378,15 +452,20 @@ def _recorded(inner: Callable, extensions: tuple[str, ...], source: object, meta
     return inner(source, metadata)
 
 
-def _planned(inner: Callable, stage: _StagePlan) -> Callable:
-    def run_stage(source: object, metadata: dict) -> object:
-        run = _RealRun(stage)
-        with _running(run), diagnostics.raising():
-            result = inner(source, metadata)
-        run.finish()
-        return result
+def _planned(inner: Callable, stage: _StagePlan, parting: Parting | None = None) -> Callable:
+    return lambda source, metadata: _run_stage(inner, _RealRun(stage, parting), source, metadata)
 
-    return run_stage
+
+def _resumed(inner: Callable, stage: _StagePlan, parting: Parting, source: object, metadata: dict) -> object:
+    """Run what is left of a stage from where a guarded pipeline changes the module first."""
+    return _run_stage(inner, _RealRun(stage, begin=parting.place), source, metadata)
+
+
+def _run_stage(inner: Callable, run: _RealRun, source: object, metadata: dict) -> object:
+    with _running(run), diagnostics.raising():
+        result = inner(source, metadata)
+    run.finish()
+    return result
 
 
 def _wrapped(function: Callable, inner: Callable, info: StageInfo, source: object, metadata: dict) -> object:
@@ -460,6 +539,7 @@ def plan(
             result.guard = guards[-1][0]
             result.guarded = tuple(pipeline.name for pipeline in guarded)
             result.begin = _begin(changed, f"pipeline {result.guarded[-1]}, {result.guard}, target {info.target}")
+            result.stock = stages.get(result.begin)
             result.fallback = plan(others, backend, stages, options, language)
     return result
 
