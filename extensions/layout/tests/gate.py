@@ -3,6 +3,7 @@
     python gate.py --target cuda:90 --write cuda-90.json   # the whole corpus for a target
     python gate.py --sample 12 --seed 3                     # a few kernels for every target
     python gate.py --page layout-gate.md                    # all of it, as a page
+    python gate.py --times 3 --sample 40 --target cuda:90   # how long the compilations take, medians of three
     python gate.py --stock                                  # stock alone: which kernels spend most on conversions
 
 Counted are layout conversions in the final TTGIR, in loops and in all; barriers of the CTA that exist for their sake;
@@ -25,7 +26,6 @@ import os
 import pathlib
 import random
 import re
-import resource
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +39,7 @@ sys.path.insert(0, str(HERE))
 
 import triton  # noqa: E402
 from corpus import KERNELS  # noqa: E402
+from times import Times, compiled, measure_times, report  # noqa: E402
 from triton._C.libtriton import ir  # noqa: E402
 from triton.compiler.compiler import Language, make_backend  # noqa: E402
 
@@ -188,16 +189,12 @@ def measure(kernel: Specialization, target: str, extended: bool) -> Measured:
     Raises:
         Exception: It does not compile.
     """
-    before = _processor_time()
-    with tempfile.TemporaryDirectory() as cache, _environment(TRITON_CACHE_DIR=cache):
-        with tritonext.use("layout") if extended else contextlib.nullcontext():
-            compiled = kernel.compile(target)
-    seconds = _processor_time() - before
-    ttgir = compiled.asm["ttgir"]
+    made, seconds = compiled(kernel, target, extended)
+    ttgir = made.asm["ttgir"]
     places = [loop for _, loop in conversions(ttgir)]
     llir, ptx = lowered(kernel.options, target, ttgir) if places else ("", "")
     barriers = barriers_of_conversions(llir)
-    code = inspect_code.stats(compiled)
+    code = inspect_code.stats(made)
     return Measured(
         conversions=len(places),
         loop_conversions=sum(places),
@@ -208,31 +205,12 @@ def measure(kernel: Specialization, target: str, extended: bool) -> Measured:
         registers=code.registers,
         spills=code.spills,
         stack_bytes=code.stack_bytes,
-        warps=resident_warps(target, compiled.metadata.num_warps, code.registers, code.shared_bytes),
+        warps=resident_warps(target, made.metadata.num_warps, code.registers, code.shared_bytes),
         instructions=code.instructions,
         conversion_share=round(share_of_conversions(ptx), 4),
         seconds=round(seconds, 3),
         ttgir=_digest(ttgir),
     )
-
-
-def _processor_time() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
-
-
-@contextlib.contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 class _Unchanged(BaseException):
@@ -249,9 +227,8 @@ def unchanged(kernel: Specialization, target: str, stock: Measured) -> bool:
         raise _Unchanged
 
     pipeline = Pipeline((wrap_stage("llir", stop, key="layout-gate"),))
-    with tempfile.TemporaryDirectory() as cache, _environment(TRITON_CACHE_DIR=cache):
-        with contextlib.suppress(_Unchanged), tritonext.use("layout", pipeline):
-            kernel.compile(target)
+    with contextlib.suppress(_Unchanged), tritonext.use(pipeline):
+        compiled(kernel, target, extended=True)
     return found
 
 
@@ -513,6 +490,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--stock", action="store_true", help="only stock")
     parser.add_argument("--timed", action="store_true", help="compile to the end what the extension does not change")
+    parser.add_argument("--times", type=int, help="only compare times of compilation, medians of so many")
     parser.add_argument("--write", type=pathlib.Path, help="file for the counts of each kernel, as JSON")
     parser.add_argument("--page", type=pathlib.Path, help="file for a page with the tables")
     parser.add_argument(
@@ -521,11 +499,18 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     names = [name for name in KERNELS if not arguments.kernels or any(text in name for text in arguments.kernels)]
     found: list[Comparison] = []
+    times: list[Times] = []
     for number, target in enumerate(arguments.target or TARGETS):
         chosen = [name for name in names if target in KERNELS[name].targets]
         if arguments.sample is not None:
             chosen = random.Random(arguments.seed + number).sample(chosen, min(arguments.sample, len(chosen)))
+        if arguments.times:
+            times += measure_times(chosen, target, arguments.times)
+            continue
         found += compare(chosen, [target], arguments.store, arguments.jobs, arguments.stock, arguments.timed)
+    if times:
+        print(report(times))
+        return 0
     if arguments.stock:
         print(costly(found))
     else:
