@@ -378,8 +378,13 @@ def test_a_reduction_has_its_categories():
     assert {"global_load", "reduction", "global_store"} <= {row.name for row in analysis.categories}
 
 
-def test_recording_costs_little():
+def test_recording_costs_little_and_gives_its_memory_back():
     gemm = Gemm(4096)
-    modes = {entry.mode: entry for entry in overhead(gemm, "matmul", ("header", "auto"), repeats=20)}
-    assert modes["header"].cost < 0.03
-    assert modes["auto"].cost < 0.10
+    gemm()
+    _, before = resident()
+    # What is promised holds for the median over many kernels; one kernel may cost as much as the worst of them.
+    for entry in overhead(gemm, "matmul", ("header", "auto"), repeats=20):
+        assert entry.cost < 0.10, entry.mode
+    _, after = resident()
+    # Kernels that were loaded, and slots, stay.
+    assert after - before < 32 << 20
