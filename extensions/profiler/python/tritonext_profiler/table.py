@@ -17,7 +17,9 @@ __all__ = ["iterations", "kernel_of", "table_of"]
 
 
 def table_of(compiled: Any) -> Mapping[str, Any]:
-    """Return the table of a compiled kernel.
+    """Return the table of a compiled kernel, with the blocks that the launcher starts for each of the grid.
+
+    The compiler does not know of clusters whose blocks are programs of their own, as TLX has them.
 
     Raises:
         UserError: It has none, or one of another version.
@@ -32,7 +34,7 @@ def table_of(compiled: Any) -> Mapping[str, Any]:
             found=table["version"],
             hint="clear Triton's cache",
         )
-    return table
+    return {**table, "num_ctas": compiled.metadata.num_ctas}
 
 
 def kernel_of(table: Mapping[str, Any], *, num_stages: int = 0, resources: Mapping[str, int] | None = None) -> Kernel:

@@ -377,6 +377,22 @@ def test_a_kernel_without_records_is_said_to_have_none():
         table_of(types.SimpleNamespace(metadata=later))
 
 
+def test_clusters_of_programs_have_as_many_blocks_as_the_launcher_starts(recording):
+    memory = FakeMemory()
+    # Compiled for one block, as the table says, and launched as two for each of the grid.
+    metadata = types.SimpleNamespace(name="clustered", tritonext_profiler=ENTRY, num_ctas=2)
+    entry = table_of(types.SimpleNamespace(metadata=metadata))
+    group = made(memory)
+    ring = ring_of(group, entry, grid=(6,))
+    for launch in range(8):
+        emulate(memory, ring.data_ptr(), entry, recording, launch)
+        group.drain()
+    assert (ring.grid, ring.lost) == ((12, 1, 1), 0)
+    back = decoded(group)
+    assert np.array_equal(back.spans, assemble(*recording.columns).spans)
+    assert set(back.launches["grid"]) == {12}
+
+
 def test_iterations_of_nested_loops():
     regions = [Region(0, "entry")]
     regions += [Region(number, "other", loop=loop) for number, loop in enumerate((0, 1, 1, 1, 0, -1), 1)]
