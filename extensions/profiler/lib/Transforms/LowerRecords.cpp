@@ -5,7 +5,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
 
 #define DEBUG_TYPE "profiler-lower-records"
@@ -185,7 +184,7 @@ struct State {
   Value next, writes;
   /// The last low half of an address at which units begin, 0 where none do.
   Value limit;
-  /// In mode `header`: where clock and timer of the begin are.
+  /// In mode `header`: where clock and timer of the begin are, in memory of the thread.
   Value start;
 };
 
@@ -514,50 +513,21 @@ private:
   void stamp() {
     Block &entry = kernel.getBody().front();
     Target target(&entry.front(), kernel.getLoc(), isAmd);
-    // Registers that live as long as the kernel, and a stack frame, change how the rest of it is
-    // compiled.
-    Value shared = sharedPlace(target);
-    state.start = shared ? shared : place(target, stampType(target));
+    // Registers that live as long as the kernel change how the rest of it is compiled.
+    state.start = place(target, stampType(target));
     Value writer = isWriter(target, target.thread());
     if (!isAmd) {
-      Value there = state.start;
-      if (!shared)
-        there = LLVM::AddrSpaceCastOp::create(
-            target, target.loc, LLVM::LLVMPointerType::get(target.getContext(), 5), there);
-      std::string text = "{ .reg .b64 %c, %t; @!$0 bra done; mov.u64 %c, %clock64; "
-                         "mov.u64 %t, %globaltimer; st.";
-      target.assembly(text + (shared ? "shared" : "local") + ".v2.b64 [$1], {%c, %t}; done: }",
-                      shared ? "b,r,~{memory}" : "b,l,~{memory}", {writer, there});
+      auto local = LLVM::LLVMPointerType::get(target.getContext(), 5);
+      Value there = LLVM::AddrSpaceCastOp::create(target, target.loc, local, state.start);
+      target.assembly("{ .reg .b64 %c, %t; @!$0 bra done; mov.u64 %c, %clock64; "
+                      "mov.u64 %t, %globaltimer; st.local.v2.b64 [$1], {%c, %t}; done: }",
+                      "b,l,~{memory}", {writer, there});
       return;
     }
     Block *rest = branch(target, writer, {}).second;
     Value stamps = target.vector({target.clock(), target.timer()});
     LLVM::StoreOp::create(target, target.loc, stamps, state.start, unitBytes, /*isVolatile=*/true);
     LLVM::BrOp::create(target, target.loc, rest);
-  }
-
-  /// Reserves shared memory for the stamps of the begin, where as many blocks fit on a
-  /// multiprocessor with it; returns null elsewhere.
-  Value sharedPlace(Target &target) {
-    // What a multiprocessor has, and takes for each block.
-    int64_t total = llvm::StringSwitch<int64_t>(targetOf())
-                        .Case("cuda:80", 164 << 10)
-                        .Cases({"cuda:90", "cuda:100"}, 228 << 10)
-                        .Default(0);
-    constexpr int64_t perBlock = 1 << 10, granularity = 128, mostBlocks = 32;
-    auto global = module.lookupSymbol<LLVM::GlobalOp>("global_smem");
-    int64_t first = llvm::alignTo(numberOf("ttg.shared", 0), unitBytes);
-    auto blocks = [&](int64_t bytes) {
-      return std::min<int64_t>(total / (int64_t(llvm::alignTo(bytes, granularity)) + perBlock),
-                               mostBlocks);
-    };
-    if (!global || !blocks(first) || blocks(first) != blocks(first + unitBytes))
-      return {};
-    Builder builder(module);
-    module->setAttr("ttg.shared", builder.getI32IntegerAttr(first + unitBytes));
-    Value base = LLVM::AddressOfOp::create(target, target.loc, global);
-    return LLVM::GEPOp::create(target, target.loc, base.getType(), target.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{int32_t(first)});
   }
 
   static VectorType stampType(Target &target) { return VectorType::get(2, target.getI64Type()); }
