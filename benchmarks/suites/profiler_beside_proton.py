@@ -247,7 +247,10 @@ def _ours(recording: tritonext_profiler.profile, directory: pathlib.Path) -> tup
 
 
 def _theirs(directory: pathlib.Path, scopes: int) -> tuple[int, dict, dict]:
-    """Return the same of what Proton wrote, ``scopes`` being the scopes that a launch enters."""
+    """Return the same of what Proton wrote, ``scopes`` being the scopes that a launch enters.
+
+    Its trace does not tell launches apart, so shares are those of the time in scopes.
+    """
     [path] = directory.glob("proton*")
     launches = 1 + LAUNCHES["proton"] * ROUNDS
     trace = proton_files.read_trace(path)
@@ -260,7 +263,8 @@ def _theirs(directory: pathlib.Path, scopes: int) -> tuple[int, dict, dict]:
         "launches": launches,
         "scopes": written / launches / scopes,
     }
-    return round(path.stat().st_size / launches), recorded, {row.name: row.share for row in analysis.scopes}
+    inside = sum(row.share for row in analysis.scopes)
+    return round(path.stat().st_size / launches), recorded, {row.name: row.share / inside for row in analysis.scopes}
 
 
 def problems(entry: Record) -> list[str]:

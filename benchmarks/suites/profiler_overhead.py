@@ -24,6 +24,7 @@ MAXIMUM = {"header": 0.01, "auto": 0.05, "all": 0.10}
 LAUNCHES = 500
 ROUNDS = 40
 MAXIMUM_US = 20.0
+MAXIMUM_CLOSURE = 0.01
 
 
 def _half(*shape: int) -> torch.Tensor:
@@ -165,4 +166,8 @@ def problems(entry: Record) -> list[str]:
     if "ctas_per_sm" in entry.params and len(set(entry.params["ctas_per_sm"])) > 1:
         before, after = entry.params["ctas_per_sm"]
         found.append(f"{after} instead of {before} CTAs fit on an SM")
+    if entry.params.get("closure", 0) > MAXIMUM_CLOSURE:
+        found.append(f"spans and lifetimes of warps differ by {100 * entry.params['closure']:.2g} %")
+    if "grid" in entry.params and (entry.params["lost"] or not entry.params["recorded_ctas"]):
+        found.append(f"{entry.params['lost']} warps or records are missing")
     return found
