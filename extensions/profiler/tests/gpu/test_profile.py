@@ -223,7 +223,7 @@ def test_blocks_end_while_another_thread_launches():
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        for number in range(20):
+        for number in range(6):
             # Other segments each time, at the addresses of those before.
             with tritonext_profiler.profile("matmul", ("auto", "header", "all")[number % 3], sample=1) as p:
                 other()
@@ -366,6 +366,27 @@ def test_a_small_buffer_says_what_fits():
     with tritonext_profiler.profile("matmul", "auto", sample=1, buffer=p.data.loss.needed) as again:
         gemm()
     assert not again.data.loss
+
+
+def test_blocks_of_clusters_are_told_apart():
+    """Each block is a program, which the compiler does not know to be one of a cluster."""
+    tlx = pytest.importorskip("tritonext_tlx")
+    if torch.cuda.get_device_capability()[0] < 9:
+        pytest.skip("clusters need compute capability 9.0")
+
+    @triton.jit
+    def clustered(out):
+        tl.store(out + tl.program_id(0) * 128 + tl.arange(0, 128), tlx.cluster_cta_rank())
+
+    out = torch.full((264, 128), -1, device="cuda", dtype=torch.int32)
+    with tlx.install_compat(), tritonext_profiler.profile("clustered", sample=1) as p:
+        for _ in range(5):
+            clustered[(264,)](out, ctas_per_cga=(2, 1, 1))
+    assert out.cpu().numpy()[:, 0].tolist() == [0, 1] * 132
+    assert not p.data.loss
+    assert p.data.launches["ctas"].tolist() == p.data.launches["grid"].tolist() == [264] * 5
+    assert len(np.unique(p.data.warps["cta"])) == 264
+    assert p.data.warps["closed"].all()
 
 
 def test_a_reduction_has_its_categories():
