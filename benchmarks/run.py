@@ -3,6 +3,7 @@
     python benchmarks/run.py                                  # every suite
     python benchmarks/run.py layout-epilogue --out results    # one suite, written to results/<device>/
     python benchmarks/run.py layout-epilogue --case tile      # only the cases whose name contains a text
+    python benchmarks/run.py layout-kernels --jobs 16         # after its kernels have been compiled by 16 processes
 
 Results go to benchmarks/results/<device>/<suite>.json unless --out says otherwise. The exit status is 1 when a record
 breaks what its suite promises, such as an error within tolerance or bit-equality with stock.
@@ -12,9 +13,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import multiprocessing
 import pathlib
 import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from types import ModuleType
 
 import harness
 import report
@@ -38,6 +43,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "results", help="directory of results")
     parser.add_argument("--case", default="", help="run only the cases whose name contains this text")
     parser.add_argument("--seconds", type=float, default=0.4, help="device time per case (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=0, help="processes that compile before anything is measured, where a suite can"
+    )
     parser.add_argument("--commit", help="commit to record, where the tree is no clone")
     arguments = parser.parse_args(argv)
     if unknown := set(arguments.suites) - set(suites()):
@@ -49,8 +57,11 @@ def main(argv: list[str] | None = None) -> int:
     timer = harness.CudaTimer()
     broken = 0
     for name in arguments.suites or suites():
-        module = importlib.import_module(f"suites.{name.replace('-', '_')}")
+        module = suite(name)
         started = time.monotonic()
+        if arguments.jobs and hasattr(module, "compilations"):
+            compile_all(name, module.compilations(arguments.case), arguments.jobs)
+            print(f"{name}: compiled in {time.monotonic() - started:.0f} s", flush=True)
         records: list[Record] = []
         paths: list[pathlib.Path] = []
         for entry in module.run(environment, timer, arguments.seconds, arguments.case):
@@ -65,6 +76,28 @@ def main(argv: list[str] | None = None) -> int:
         for summary in summaries(records):
             print(f"{name}: {summary}")
     return 1 if broken else 0
+
+
+def suite(name: str) -> ModuleType:
+    """Return the module of a suite."""
+    return importlib.import_module(f"suites.{name.replace('-', '_')}")
+
+
+def compile_all(name: str, kernels: Sequence[tuple], jobs: int) -> None:
+    """Compile kernels of a suite into Triton's cache, by so many processes. One that fails is left to the suite."""
+    # This process has a context on the GPU, which a fork would share.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        for failure in pool.map(_compile, [name] * len(kernels), kernels):
+            if failure:
+                print(failure, flush=True)
+
+
+def _compile(name: str, kernel: tuple) -> str:
+    try:
+        suite(name).compile_kernel(*kernel)
+    except Exception as error:
+        return f"{name}: {kernel} does not compile: {type(error).__name__}: {error}"
+    return ""
 
 
 def why_not() -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from tritonext.testing.cases import Tensor, encode
 
 from ._layout_kernels import ENTRIES, Entry
 
-__all__ = ["compile_part", "problems", "run"]
+__all__ = ["compilations", "compile_kernel", "problems", "run"]
 
 SUITE = "layout-kernels"
 WAYS = ("ours", "stock")
@@ -169,18 +170,23 @@ def measured(entry: Entry, bound: bool, environment: Environment, timer: Timer, 
     """Tune, check and time one entry."""
     problem = Problem(entry)
     configs = {way: _tuned(problem, way, timer) for way in WAYS}
-    candidates = {
-        "ours": problem.call("ours", configs["ours"]),
-        "stock": problem.call("stock", configs["stock"]),
-        "stock_same": problem.call("stock", configs["ours"]),
-    }
-    outputs = {name: problem.results(candidates[name]) for name in ("ours", "stock_same")}
+    candidates = {way: problem.call(way, configs[way]) for way in WAYS}
+    # What is measured once counts for both names.
+    same = "stock" if configs["ours"] == configs["stock"] else "stock_same"
+    if same not in candidates:
+        candidates[same] = problem.call("stock", configs["ours"])
+    outputs = {"ours": problem.results(candidates["ours"]), "stock_same": problem.results(candidates[same])}
     tolerance = max(TOLERANCES.get(problem.arguments[name].dtype, 0.0) for name in problem.outputs)
     references = [output.double() for output in outputs["stock_same"]]
     error = harness.check(outputs, references, tolerance, "stock in the same configuration", torch.equal)
     rounds = harness.rounds_for(candidates, timer, seconds)
     samples = harness.measure(candidates, timer, rounds)
-    code = {name: _counts(candidates[name]()) for name in candidates}
+    kernels = [candidate() for candidate in candidates.values()]
+    # A disassembler is another process.
+    with ThreadPoolExecutor(len(kernels)) as pool:
+        code = dict(zip(candidates, pool.map(_counts, kernels), strict=True))
+    for found in (samples, code):
+        found["stock_same"] = found[same]
     params = {
         "kernel": entry.case,
         "sizes": ", ".join(f"{name}={value}" for name, value in entry.sizes.items()),
@@ -203,22 +209,24 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
             torch.cuda.empty_cache()
 
 
-def compile_part(part: int, parts: int) -> int:
-    """Compile a share of all kernels into Triton's cache, for processes that warm it together; return their number."""
-    jobs = [(entry, config, way) for entry in ENTRIES.values() for config in entry.configs for way in WAYS]
-    for entry, config, way in jobs[part::parts]:
-        case = entry.kernel
-        integers = entry.integers()
-        tensors = case.arguments(seed=0)
-        constants = entry.constants(config)
-        values = [
-            integers[name] if name in integers else MockTensor(_TYPES[tensors[name].dtype])
-            for name in case.fn.arg_names
-            if name not in constants
-        ]
-        named = dict(zip((name for name in case.fn.arg_names if name not in constants), values))
-        _kernel(case.fn, way).warmup(**named, grid=(1,), **constants, **entry.options(config))
-    return len(jobs[part::parts])
+def compilations(wanted: str) -> list[tuple[str, int, str]]:
+    """Return what :func:`compile_kernel` takes for the entries whose name contains ``wanted``."""
+    named = [entry for entry in ENTRIES.values() if wanted in entry.name]
+    return [(entry.name, number, way) for entry in named for number in range(len(entry.configs)) for way in WAYS]
+
+
+def compile_kernel(name: str, number: int, way: str) -> None:
+    """Compile a configuration of an entry into Triton's cache."""
+    entry = ENTRIES[name]
+    config, case = entry.configs[number], entry.kernel
+    integers, tensors = entry.integers(), case.arguments(seed=0)
+    constants = entry.constants(config)
+    arguments = {
+        argument: integers[argument] if argument in integers else MockTensor(_TYPES[tensors[argument].dtype])
+        for argument in case.fn.arg_names
+        if argument not in constants
+    }
+    _kernel(case.fn, way).warmup(**arguments, grid=(1,), **constants, **entry.options(config))
 
 
 def problems(entry: Record) -> list[str]:

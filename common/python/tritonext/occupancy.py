@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-__all__ = ["Usage", "resident_programs", "useful_programs"]
+__all__ = ["Usage", "resident_programs", "useful_programs", "warps_of_scheduler"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,15 @@ def useful_programs(usage: Usage, target: str) -> int | None:
     if programs is None or machine is None:
         return None
     return min(programs, math.ceil(machine.warps // 2 * machine.warp / usage.threads))
+
+
+def warps_of_scheduler(usage: Usage, target: str, full: bool) -> float:
+    """Return how many warps share a scheduler, of one program or of as many as fit."""
+    machine = _machine(target)
+    if machine is None:
+        return 1.0
+    programs = max(1, resident_programs(usage, target) or 1) if full else 1
+    return max(1.0, programs * math.ceil(usage.threads / machine.warp) / machine.parts)
 
 
 def resident_programs(usage: Usage, target: str) -> int | None:

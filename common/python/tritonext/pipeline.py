@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import cachekey
 from .errors import ExtensionError, OptionError, PipelineError, UnknownPassError
+from .loops import Loops, slower
 from .manifest import STAGES, Manifest
-from .occupancy import Usage, useful_programs
+from .occupancy import Usage, useful_programs, warps_of_scheduler
 
 if TYPE_CHECKING:
     from .registry import InstalledExtension
@@ -245,14 +246,16 @@ class ResourceGuard:
     Args:
         registers: Registers fewer of a thread that must let another program onto a multiprocessor to raise doubt.
         shared_bytes: The same of shared memory.
+        loops: Whether loops are looked at as well, where machine code says how it is scheduled.
     """
 
     registers: int = 8
     shared_bytes: int = 16384
+    loops: bool = False
 
-    def doubts(self, usage: Usage, target: str) -> bool:
-        """Whether a kernel without the pipeline could spill less, or leave room for more programs."""
-        if usage.spill_bytes:
+    def doubts(self, usage: Usage, target: str, loops: Loops | None = None) -> bool:
+        """Whether a kernel without the pipeline could spill less, leave more room, or have faster loops."""
+        if usage.spill_bytes or (self.loops and loops is not None and loops.doubtful):
             return True
         less = replace(
             usage,
@@ -261,13 +264,21 @@ class ResourceGuard:
         )
         return useful_programs(usage, target) != useful_programs(less, target)
 
-    def reason(self, usage: Usage, plain: Usage, target: str) -> str:
+    def reason(
+        self, usage: Usage, plain: Usage, target: str, loops: Loops | None = None, plain_loops: Loops | None = None
+    ) -> str:
         """Return why the kernel without the pipeline, which takes ``plain``, is better; empty when it is not."""
         if usage.spill_bytes > plain.spill_bytes:
             return f"it spills {plain.spill_bytes} bytes instead of {usage.spill_bytes}"
         programs, others = (useful_programs(each, target) for each in (usage, plain))
         if programs is not None and programs < others:
             return f"a multiprocessor holds {others} of its programs instead of {programs}"
+        if self.loops and loops is not None and plain_loops is not None:
+            # A grid may give a multiprocessor one program, or as many as fit.
+            for full in (False, True):
+                warps, plain_warps = (warps_of_scheduler(each, target, full) for each in (usage, plain))
+                if found := slower(loops, plain_loops, warps, plain_warps):
+                    return found
         return ""
 
 
@@ -433,7 +444,9 @@ def wrap_stage(stage: str, function: Callable, *, key: str | None = None, target
     return _function_step("wrap-stage", stage, function, key, targets)
 
 
-def guard_resources(*, registers: int = 8, shared_bytes: int = 16384, targets: Iterable[str] = ()) -> Step:
+def guard_resources(
+    *, registers: int = 8, shared_bytes: int = 16384, loops: bool = False, targets: Iterable[str] = ()
+) -> Step:
     """Fall back to the kernel without the pipeline where the pipeline makes it spill more, or fewer programs fit.
 
     The kernel is compiled without the pipeline only where its binary raises doubt: where it spills, or where fewer
@@ -443,6 +456,8 @@ def guard_resources(*, registers: int = 8, shared_bytes: int = 16384, targets: I
     Args:
         registers: So many registers fewer.
         shared_bytes: So many bytes less.
+        loops: Whether to fall back also where a pass through the kernel's loops takes longer by an estimate from
+            machine code (:mod:`tritonext.loops`). Loops that wait for loads or copy registers raise doubt. NVIDIA only.
         targets: Backends or targets the step is for; all when empty.
 
     Raises:
@@ -453,7 +468,7 @@ def guard_resources(*, registers: int = 8, shared_bytes: int = 16384, targets: I
             raise PipelineError(
                 "a limit is negative", where="step guard the resources", expected=f"{name} >= 0", found=str(value)
             )
-    return Step("guard", "", guard=ResourceGuard(registers, shared_bytes), targets=_targets(targets))
+    return Step("guard", "", guard=ResourceGuard(registers, shared_bytes, loops), targets=_targets(targets))
 
 
 def assembler_log() -> AbstractContextManager[list[str]]:

@@ -64,6 +64,15 @@ def test_a_kernel_that_leaves_more_room_is_kept_with_the_pipeline():
     assert [remark.message for remark in found] == ["the kernel without stages takes no less of the machine"]
 
 
+def test_a_kernel_whose_loops_take_longer_is_kept_as_it_is_without_the_pipeline():
+    stock = kernels.compile("gemm_fp16", "cuda:90", num_stages=2)
+    kept, _ = compiled(staged(1, guard_resources(loops=True)))
+    assert kept.asm["cubin"] == stock.asm["cubin"]
+    compared = kept.metadata.tritonext_guard
+    assert compared["kept"] == "without"
+    assert re.fullmatch(r"its loops take \d+ cycles instead of \d+ where a load takes \d+", compared["reason"])
+
+
 def test_other_pipelines_stay():
     lines = []
 
@@ -163,8 +172,11 @@ def staged_amd() -> Pipeline:
 
 
 def test_limits_are_part_of_the_key():
-    keys = {staged(5, *guard).key() for guard in ((), (guard_resources(),), (guard_resources(registers=16),))}
-    assert len(keys) == 3
+    keys = {
+        staged(5, *guard).key()
+        for guard in ((), (guard_resources(),), (guard_resources(registers=16),), (guard_resources(loops=True),))
+    }
+    assert len(keys) == 4
 
 
 def test_a_negative_limit_is_refused():

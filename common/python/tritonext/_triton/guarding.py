@@ -19,6 +19,7 @@ from typing import Any
 from tritonext import remarks
 from tritonext._triton import assembling, ir
 from tritonext.errors import InternalError
+from tritonext.loops import Loops
 from tritonext.occupancy import Usage
 from tritonext.pipeline import ResourceGuard, StageInfo
 
@@ -74,6 +75,7 @@ class _Trial:
         results: What each of them gave.
         metadata: What all of them wrote.
         usage: What the binary takes of the machine.
+        loops: Its loops; None of a target whose machine code says nothing of its schedule.
     """
 
     stages: Mapping[str, Callable]
@@ -81,6 +83,7 @@ class _Trial:
     results: dict[str, Any]
     metadata: dict[str, Any]
     usage: Usage
+    loops: Loops | None
 
 
 class Guard:
@@ -131,7 +134,7 @@ class Guard:
             return module
         after = _content(module)
         trial = self._kept = self._finish(self._stages, after, _copy(after), metadata)
-        if not self._limits.doubts(trial.usage, self._info.target):
+        if not self._limits.doubts(trial.usage, self._info.target, trial.loops):
             return module
         try:
             # What passes say of this attempt is about no kernel of the program.
@@ -150,7 +153,7 @@ class Guard:
             message = f"the kernel does not compile without {self._pipelines}: {type(error).__name__}: {error}"
             remarks.record("analysis", FLAG, message)
             return module
-        reason = self._limits.reason(trial.usage, other.usage, self._info.target)
+        reason = self._limits.reason(trial.usage, other.usage, self._info.target, trial.loops, other.loops)
         if reason:
             # Whose passes decided about the kernel is recorded, whatever they decided.
             if "tritonext" in metadata:
@@ -195,7 +198,10 @@ class Guard:
                 content = results[name] = _content(value)
         # What was there before belongs to the kernel that is compiled, such as the hash of its key.
         written = {key: value for key, value in own.items() if key not in metadata or metadata[key] != value}
-        return _Trial(stages, inputs, results, written, self._usage(log, results, own))
+        loops = None
+        if self._limits.loops and "cubin" in results:
+            loops = Loops(results["cubin"], int(self._info.target.removeprefix("cuda:")))
+        return _Trial(stages, inputs, results, written, self._usage(log, results, own), loops)
 
     def _usage(self, log: list[str], results: Mapping[str, Any], metadata: Mapping[str, Any]) -> Usage:
         if "amdgcn" in results:

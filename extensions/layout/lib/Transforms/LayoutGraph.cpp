@@ -228,9 +228,13 @@ Price LayoutGraph::getPrice(const LayoutNode &node, const NodeLayouts &layouts) 
   if (const MemoryShape *memory = accesses.lookup(op)) {
     AccessCost cost =
         getAccessCost(getLayout(node.uses.front()->get(), layouts.uses.front()), *memory);
-    // Atomics are done in the L2 cache, which takes them by the sector.
+    // Atomics are done in the L2 cache by the sector, and reach it one request for each line. A
+    // request costs more than its data: four lanes in each of eight rows, as of an accumulator,
+    // cost the gradients of attention more than an exchange that gives a warp whole rows.
     if (isa<AtomicRMWOp>(op))
-      return (4 * warps * cost.instructions + 8 * static_cast<Price>(cost.sectors)) * frequency;
+      return (4 * warps * cost.instructions + 8 * static_cast<Price>(cost.lines) +
+              8 * static_cast<Price>(cost.sectors)) *
+             frequency;
     Price passes = std::max<Price>(cost.lines, cost.instructions * warps);
     return (4 * passes + 2 * static_cast<Price>(cost.sectors)) * frequency;
   }

@@ -20,8 +20,8 @@ def pipeline(guard: Any = True, **options: Any) -> Pipeline:
     """Return the pipeline that ``tritonext.use("layout")`` activates.
 
     Args:
-        guard: Whether a kernel that spills more with the passes, or of which fewer programs fit on a multiprocessor, is
-            kept as stock Triton compiles it.
+        guard: Whether a kernel that spills more with the passes, of which fewer programs fit on a multiprocessor, or
+            whose loops take longer, is kept as stock Triton compiles it.
         options: Options of the passes, with underscores where they have hyphens.
 
     Raises:
@@ -36,4 +36,4 @@ def pipeline(guard: Any = True, **options: Any) -> Pipeline:
     passes = of_passes(tritonext.extension("layout"), **options)
     if str(guard).lower() == "false":
         return passes
-    return dataclasses.replace(passes, steps=(*passes.steps, guard_resources(registers=_REGISTERS)))
+    return dataclasses.replace(passes, steps=(*passes.steps, guard_resources(registers=_REGISTERS, loops=True)))

@@ -155,10 +155,10 @@ tt.func public @repeated(%n: i32, %go: i1) -> (tensor<64xi32, #blocked>, tensor<
 
 // -----
 
-// Two neighbours of a row in a thread make a vector reduction: no exchange is needed.
+// The lanes of an accumulator reach eight lines at once, each of which is a request to the cache: the exchange stays.
 // CHECK-LABEL: @atomic
-// CHECK-NOT: convert_layout
-// CHECK: tt.atomic_rmw fadd, relaxed, gpu, %{{.+}}, %arg1, %{{.+}} : (tensor<64x64x!tt.ptr<f32>, #mma{{[0-9]*}}>
+// CHECK: %[[ROWS:.+]] = ttg.convert_layout %arg1
+// CHECK: tt.atomic_rmw fadd, relaxed, gpu, %{{.+}}, %[[ROWS]], %{{.+}} : (tensor<64x64x!tt.ptr<f32>, #blocked{{[0-9]*}}>
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>

@@ -136,7 +136,8 @@ def normal(random: np.random.Generator, dtype: str, *shape: int) -> Tensor:
 
 def output(dtype: str, *shape: int) -> Tensor:
     """Return a tensor to be written. It holds values that no result has, so that a missing write is seen."""
-    return Tensor(dtype, np.full(shape, rounded(np.array(-384.0), dtype)), written=True)
+    # One number for all elements: benchmarks make tensors of hundreds of megabytes that they never look at.
+    return Tensor(dtype, np.broadcast_to(rounded(np.array(-384.0), dtype), shape), written=True)
 
 
 def within(dtype: str, absolute: float) -> Tolerance:
