@@ -47,8 +47,6 @@ class Scenario:
 SCENARIOS = tuple(Scenario(latency, passes) for passes in (8, 1) for latency in (300, 600))
 """From what the L2 cache answers to what memory does, with and without conflicts in shared memory."""
 
-# Shares of a pass from which on its waits for loads, and its copies of registers, raise doubt.
-_EXPOSED, _COPIED = 0.02, 0.03
 # What a pass may take longer: the replay is no more exact.
 _MARGIN = 0.015
 
@@ -61,7 +59,6 @@ class _Instruction:
     frees: int
     waits: tuple[int, ...]
     width: int
-    copies: bool
 
 
 class Loops:
@@ -78,16 +75,6 @@ class Loops:
         self.found = bool(self._bodies)
         if not self.found:
             self._bodies = [(1, _decoded(words)) for words in programs]
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether a pass through a loop waits for loads from global memory, or moves registers about."""
-        if not self.found:
-            return False
-        bare = Scenario(_LATENCY[0x184], 1)
-        if self.cycles(SCENARIOS[-1]) > (1 + _EXPOSED) * self.cycles(bare):
-            return True
-        return any(sum(each.copies for each in body) > _COPIED * len(body) for _, body in self._bodies)
 
     def cycles(self, scenario: Scenario, warps: float = 1.0) -> float:
         """Return the cycles of a pass for each warp of a scheduler, which issues one instruction in each.
@@ -217,7 +204,6 @@ def _decode(word: int) -> _Instruction:
     if word >> 12 & 15 != _NEVER and (opcode in _SHARED or opcode in _STORES or opcode in (_GLOBAL_LOAD, _COPY)):
         # Matrix accesses say how many matrices, others how many bits: 5 and 6 are 64 and 128.
         width = _SHARED.get(opcode, 1) * {5: 2, 6: 4}.get(word >> 73 & 7, 1)
-    moves = opcode == 0x002 or (opcode == 0x024 and word >> 24 & 0xFF == 0xFF)
     return _Instruction(
         opcode,
         control & 15,
@@ -225,5 +211,4 @@ def _decode(word: int) -> _Instruction:
         control >> 8 & 7,
         tuple(board for board in range(6) if waits >> board & 1),
         width,
-        moves,
     )

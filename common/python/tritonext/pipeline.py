@@ -255,7 +255,7 @@ class ResourceGuard:
 
     def doubts(self, usage: Usage, target: str, loops: Loops | None = None) -> bool:
         """Whether a kernel without the pipeline could spill less, leave more room, or have faster loops."""
-        if usage.spill_bytes or (self.loops and loops is not None and loops.doubtful):
+        if usage.spill_bytes or loops is not None:
             return True
         less = replace(
             usage,
@@ -273,7 +273,7 @@ class ResourceGuard:
         programs, others = (useful_programs(each, target) for each in (usage, plain))
         if programs is not None and programs < others:
             return f"a multiprocessor holds {others} of its programs instead of {programs}"
-        if self.loops and loops is not None and plain_loops is not None:
+        if loops is not None and plain_loops is not None:
             # A grid may give a multiprocessor one program, or as many as fit.
             for full in (False, True):
                 warps, plain_warps = (warps_of_scheduler(each, target, full) for each in (usage, plain))
@@ -457,7 +457,7 @@ def guard_resources(
         registers: So many registers fewer.
         shared_bytes: So many bytes less.
         loops: Whether to fall back also where a pass through the kernel's loops takes longer by an estimate from
-            machine code (:mod:`tritonext.loops`). Loops that wait for loads or copy registers raise doubt. NVIDIA only.
+            machine code (:mod:`tritonext.loops`). Each kernel that the pipeline changes raises doubt. NVIDIA only.
         targets: Backends or targets the step is for; all when empty.
 
     Raises:

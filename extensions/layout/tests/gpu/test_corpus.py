@@ -27,5 +27,5 @@ def test_results_are_close_to_float64(case):
     processors = torch.cuda.get_device_properties(0).multi_processor_count
     seed = torch.seed() % 2**32
     arguments = case.arguments(seed=seed)
-    tensors = running.launch(case, tritonext.use("layout")(case.fn), arguments, processors)
+    tensors = running.launch(case, tritonext.use("layout:guard=false")(case.fn), arguments, processors)
     assert running.worst(case, arguments, running.results(case, arguments, tensors)) <= 1, seed

@@ -16,7 +16,7 @@ from tritonext_layout import conversions, explain_sections
 
 def test_explain_lists_what_is_left_where_it_comes_from_and_why(capsys):
     place = "tritonext.testing.kernels::attention_forward"
-    explain.main([place, "--target", "cuda:90", "--enable", "layout", "--stage", "ttgir", "--json"])
+    explain.main([place, "--target", "cuda:90", "--enable", "layout:guard=false", "--stage", "ttgir", "--json"])
     data = json.loads(capsys.readouterr().out)
     [section] = [section for section in data["sections"] if section["title"] == "layout conversions"]
     looped, stored = (dict(zip(section["columns"], row, strict=True)) for row in section["rows"])
@@ -38,7 +38,7 @@ def test_explain_lists_what_is_left_where_it_comes_from_and_why(capsys):
 
 def test_explain_counts_exchanges_through_buffers_apart():
     kernel = kernels.compile("gemm_residual", "cuda:80")
-    with tritonext.use("layout"):
+    with tritonext.use("layout:guard=false"):
         changed = kernels.compile("gemm_residual", "cuda:80")
     [section] = explain_sections(kernel, changed, ())
     before, after = section.text.splitlines()
