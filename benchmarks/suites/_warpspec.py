@@ -130,7 +130,7 @@ class Problem:
             # Stock specializes neither loops that are flattened nor kernels of eight warps on sm_90.
             if way == "stock_ws" and (config.warps != 4 or config.constants.get("FLATTEN")):
                 continue
-            # A configuration that stock does not take at one shape it takes at none.
+            # What is not taken at one shape is at none.
             key = (way, str(config))
             call = self.launch(way, config)
             if key not in _refused and runs(call, way):
@@ -154,19 +154,16 @@ _refused: set[tuple[str, str]] = set()
 def runs(call: Callable[[], object], way: str) -> bool:
     """Run a candidate once and return whether it is one.
 
-    Stock need not take every configuration: its tiles may not fit into shared memory, and its specialization fails on
-    some kernels, or leaves them as they are.
+    Tiles may not fit into shared memory. Stock's specialization fails on some kernels, or leaves them as they are.
     """
-    if way == "ours":
-        call()
-        return True
+    refusals = (triton.OutOfResources,) if way == "ours" else (RuntimeError, triton.OutOfResources)
     try:
         with quiet():
             kernel = call()
             torch.cuda.synchronize()
-    except (RuntimeError, triton.OutOfResources):
+    except refusals:
         return False
-    return way == "stock" or "ttg.warp_specialize" in kernel.asm["ttgir"]
+    return way != "stock_ws" or "ttg.warp_specialize" in kernel.asm["ttgir"]
 
 
 def measured(

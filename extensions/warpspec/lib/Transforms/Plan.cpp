@@ -964,10 +964,24 @@ private:
       if (!hasRoom || !planRegisters(blocks))
         continue;
       plan.slots = std::min({room, most, mostSlots});
+      if (isBetterStock(least, shared + other.lasting, other))
+        return decline(firstLoop(), "products in flight would hold both slots that there is room "
+                                    "for, and the stock schedule has " +
+                                        Twine(least) + " stages");
       return true;
     }
     return decline(firstLoop(), "shared memory has room for " + Twine(std::max<int64_t>(room, 0)) +
                                     " slots of " + Twine(plan.slotBytes()) + " bytes");
+  }
+
+  /// Whether a loop over tiles has a ring of two slots, which products in flight hold, where the
+  /// stock schedule has more stages: it stages stores where tensors are exchanged.
+  bool isBetterStock(int64_t stages, int64_t shared, const OtherBytes &other) const {
+    const ProductLoop &products = plan.loops.front();
+    int64_t groups = plan.schedule == Schedule::PingPong ? 2 : 1;
+    return plan.isPersistent() && plan.slots == leastSlots && stages > leastSlots &&
+           !products.delayed && !products.isAwaited &&
+           stages * plan.slotBytes() + std::max(other.lasting, other.inside) / groups <= shared;
   }
 
   /// Chooses the registers that threads start with, and returns whether they do for so many blocks

@@ -1177,6 +1177,39 @@ tt.func public @foreign(%da: !tt.tensordesc<64x64xf16, #shared>, %db: !tt.tensor
 
 // -----
 
+// CHECK: missed: left to the stock schedule: products in flight would hold both slots that there is room for, and the stock schedule has 3 stages [warpspec-specialize-loops]
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [1, 32], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 256, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @two_slots(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensordesc<64x256xf16, #shared>, %dc: !tt.tensordesc<128x256xf16, #shared>, %x: tensor<128x256x!tt.ptr<f16>, #blocked>, %first: i32, %last: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x256xf32, #mma>
+  scf.for %tile = %first to %last step %c1 : i32 {
+    %r = scf.for %k = %c0 to %size step %c64 iter_args(%c = %zero) -> (tensor<128x256xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%tile, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %tile] : !tt.tensordesc<64x256xf16, #shared> -> tensor<64x256xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x256xf16, #blocked>) -> !ttg.memdesc<64x256xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x256xf16, #shared, #smem> -> tensor<128x256xf32, #mma>
+      scf.yield %d : tensor<128x256xf32, #mma>
+    } {tt.num_stages = 3 : i32}
+    %more = tt.load %x : tensor<128x256x!tt.ptr<f16>, #blocked>
+    %beside = ttg.convert_layout %more : tensor<128x256xf16, #blocked> -> tensor<128x256xf16, #mma>
+    %o = arith.truncf %r : tensor<128x256xf32, #mma> to tensor<128x256xf16, #mma>
+    %sum = arith.addf %o, %beside : tensor<128x256xf16, #mma>
+    tt.descriptor_store %dc[%tile, %tile], %sum : !tt.tensordesc<128x256xf16, #shared>, tensor<128x256xf16, #mma>
+  } {tt.warp_specialize}
+  tt.return
+}
+}
+
+// -----
+
 // CHECK: missed: left to the stock schedule: shared memory has room for 0 slots of 262144 bytes [warpspec-specialize-loops]
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
