@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -119,6 +120,26 @@ def test_a_perfetto_trace_gives_back_the_numbers(gemm_profile, tmp_path):
         assert (track, copy, wait) == (other, "copy_issue", "copy_wait")
         assert issued < waited
         assert number is None or later - number == kernel.num_stages - 1
+
+
+def test_the_query_engine_of_perfetto_agrees(gemm_profile, tmp_path):
+    engine = shutil.which("trace_processor_shell")
+    if engine is None:
+        pytest.skip("no trace_processor_shell on PATH, and the package perfetto would fetch it from the network")
+    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
+
+    path = tmp_path / "t.pftrace"
+    perfetto.write(gemm_profile, path, spans=5_000)
+    slices, arrows, instants = read_trace(path)
+    warps = [end - start for place, _, start, end, _ in slices if len(place) == 4 and end > start]
+    on_warps = "from slice join track on slice.track_id = track.id where track.name glob 'warp *'"
+    with TraceProcessor(trace=str(path), config=TraceProcessorConfig(bin_path=engine)) as processor:
+        ask = lambda query: next(processor.query(query))  # noqa: E731
+        row = ask(f"select count(*) as number, sum(dur) as length {on_warps} and dur > 0")
+        assert (row.number, row.length) == (len(warps), sum(warps))
+        assert ask(f"select count(*) as number {on_warps} and slice.name = 'row'").number == len(instants) // 3
+        assert ask("select count(*) as number from flow").number == len(arrows)
+        assert not ask("select sum(value) as errors from stats where severity = 'error'").errors
 
 
 def test_arrows_lead_from_the_producer_to_its_consumers(specialized_profile, tmp_path):
