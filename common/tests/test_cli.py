@@ -226,12 +226,16 @@ __all__ = ["thrice", "twice", "tritonext"]
     done = run("list", "--json", path=(tmp_path,))
     [record] = [record for record in json.loads(done.stdout) if record["id"] == "probe"]
     assert (record["ops"], record["builder_ops"]) == (["thrice", "twice"], ["probe_twice"])
-    (package / "__init__.py").write_text("raise ValueError(1)")
-    done = run("list", path=(tmp_path,))
-    row = table(done.stdout)["probe"]
-    assert (row["ops"], row["triton"]) == ("-", "3.9.0")
-    assert row["state"] == "the package of the extension 'probe' cannot be imported"
-    assert done.returncode == 0
+    for source, state in (
+        ("raise SystemExit(0)", "the package of the extension 'probe' cannot be imported"),
+        ("import os\nos.abort()", "the package of the extension 'probe' crashes the process that imports it"),
+    ):
+        (package / "__init__.py").write_text(source)
+        done = run("list", path=(tmp_path,))
+        row = table(done.stdout)["probe"]
+        assert (row["ops"], row["triton"]) == ("-", "3.9.0")
+        assert row["state"] == state
+        assert done.returncode == 0
 
 
 def test_list_reports_broken_extensions(fake_extension, tmp_path):
@@ -255,4 +259,8 @@ def test_extensions_add_commands(tmp_path):
     done = run("lost", path=(tmp_path,))
     assert done.returncode == 1
     assert "`tritonext lost` cannot be imported" in done.stderr
+    (tmp_path / "fixture_commands.py").write_text("def (:\n")
+    done = run("echo", path=(tmp_path,))
+    assert "`tritonext echo` cannot be imported" in done.stderr
+    assert "found: SyntaxError: invalid syntax" in done.stderr
     assert "--pass" in run("opt", "--help", path=(tmp_path,)).stdout

@@ -168,6 +168,30 @@ def test_an_extension_that_crashes(probe, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     [extension] = [found for found in doctor.registry.installed().values() if found.id == "other"]
     assert doctor._loads(extension).message == "a process that imports tritonext_other ends by signal 11"
+    (package / "__init__.py").write_text("import sys\nsys.exit(0)\n")
+    assert doctor._loads(extension).message == "a process that imports tritonext_other ends with status 0"
+
+
+def test_a_distribution_that_cannot_be_read(tmp_path, monkeypatch):
+    distribution(tmp_path, "other", "1.0")
+    (info,) = tmp_path.glob("other*")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("METADATA", "entry_points.txt"):
+        (info / name).write_bytes(b"[a]\nName = \xe9")
+        assert str(tmp_path) in only(doctor._installed_twice, "metadata").message
+    assert doctor.registry.installed()
+
+
+def test_commands_that_are_taken(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        distribution(tmp_path, name, "1.0")
+        (info,) = tmp_path.glob(f"{name}*")
+        (info / "entry_points.txt").write_text(f"[tritonext.commands]\nlist = {name}:main\nshow = {name}:main\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert [finding.message for finding in doctor._commands()] == [
+        "the command list of an extension is one of tritonext",
+        "the command show of an extension is there twice",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -176,12 +200,13 @@ def test_an_extension_that_crashes(probe, tmp_path, monkeypatch):
         ({"TRITON_PLUGIN_PATHS": "/plugins/a.so"}, "foreign-plugins", "TRITON_PLUGIN_PATHS names /plugins/a.so"),
         ({"TRITONEXT_ENABLE": "no_such"}, "enabled", "no installed extension is called 'no_such'"),
         ({"TRITONEXT_ENABLE": ":::"}, "enabled", ""),
+        ({"TRITONEXT_ENABLE": "probe:no=1"}, "enabled", "a process that imports triton ends with status 1"),
         ({"TRITONEXT_CACHEDIR": "/x"}, "environment", "TRITONEXT_CACHEDIR is set, and nothing reads it"),
         ({"TRITON_PTXAS_PATH": "/no/ptxas"}, "assembler", "TRITON_PTXAS_PATH names no program: /no/ptxas"),
     ],
-    ids=["foreign plugins", "unknown extension", "malformed", "misspelt variable", "missing assembler"],
+    ids=["foreign plugins", "unknown extension", "malformed", "option", "misspelt variable", "missing assembler"],
 )
-def test_a_variable_that_does_harm(variables, check, message, monkeypatch):
+def test_a_variable_that_does_harm(variables, check, message, probe, monkeypatch):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert only(doctor._variables, check).message.startswith(message)
@@ -248,6 +273,17 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert "set TRITON_CACHE_DIR to a directory" in only(doctor._caches, "kernel-cache").remedy
 
+    def refuse(*arguments):
+        raise PermissionError
+
+    # Below a directory that cannot be searched, and of a user who has no home directory.
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "exists", refuse)
+        assert only(doctor._caches, "kernel-cache")
+    monkeypatch.delenv("TRITON_CACHE_DIR")
+    monkeypatch.setattr(pathlib.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError))
+    assert doctor._kernel_cache() == pathlib.Path("~/.triton/cache")
+
 
 KERNEL = """
 import sys, triton, triton.language as tl, tritonext
@@ -276,6 +312,10 @@ def test_stale_cache_entries_of_a_removed_extension(probe, tmp_path, monkeypatch
     def stale() -> list[doctor.Finding]:
         return [finding for finding in doctor._caches() if finding.check == "stale-cache"]
 
+    odd = '["tritonext"]', '{"tritonext": null}', '{"tritonext": [[]]}', '{"tritonext": 3}', '"tritonext"' + "[" * 99999
+    for number, text in enumerate(odd):
+        (cache / f"odd{number}").mkdir()
+        (cache / f"odd{number}" / "x.json").write_text(text)
     assert stale() == []
     monkeypatch.setattr(doctor.registry, "installed", dict)
     [found] = stale()

@@ -47,7 +47,7 @@ def wheel(fake_extension, tmp_path):
         needs = requires or ["triton==3.9.0", "tritonext==0.1.*"]
         lines = ["Metadata-Version: 2.1", f"Name: tritonext-{identifier}", f"Version: {version}"]
         lines += [f"Requires-Dist: {need}" for need in needs]
-        files[f"{info}/METADATA"] = "\n".join(lines).encode() + b"\n"
+        files[f"{info}/METADATA"] = "\n".join(lines).encode(errors="surrogateescape") + b"\n"
         files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nTag: {names.get('tag', TAG)}\n".encode()
         record = io.StringIO()
         for name, content in files.items():
@@ -94,6 +94,7 @@ def test_an_index_of_two_versions(wheel):
         ({"file": "sample.whl"}, "that is no name of a wheel"),
         ({"damage": "__init__.py"}, "is not the one that RECORD describes"),
         ({"damage": "more.py"}, "RECORD lists other files"),
+        ({"requires": ["triton==3.9.0\nSummary: \udce9"]}, "no UTF-8"),
         ({"manifest": {"schema": 9}}, "the manifest is written for a newer tritonext"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -108,8 +109,14 @@ def test_what_is_no_wheel_of_an_extension(tmp_path):
     path.write_bytes(b"PK")
     with pytest.raises(ExtensionError, match="the file cannot be read as a wheel"):
         index.describe(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("other/__init__.py", "")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("other/__init__.py", "text " * 99)
+    content = path.read_bytes()
+    for place, byte in ((content.index(b".py") + 3, 0xFF), (content.index(b"PK\1\2") + 6, 0xFF)):
+        path.write_bytes(content[:place] + bytes([byte]) + content[place + 1 :])
+        with pytest.raises(ExtensionError, match="the file cannot be read as a wheel"):
+            index.describe(path)
+    path.write_bytes(content)
     with pytest.raises(ExtensionError, match="that is no wheel of an extension"):
         index.describe(path)
 
@@ -127,6 +134,12 @@ def test_extensions_that_do_not_get_along(wheel):
         index.build(pair)
 
 
+def older(found: dict) -> dict:
+    """Return the record of the version before the only one of an index."""
+    record = dict(found["extensions"]["sample"][0])
+    return record | {key: record[key].replace("0.1.0", "0.0.9") for key in ("file", "version")}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -136,6 +149,14 @@ def test_extensions_that_do_not_get_along(wheel):
         (lambda found: found["extensions"]["sample"][0].update(sha256="abc"), "a hash is malformed"),
         (lambda found: found["extensions"]["sample"][0].update(version="new"), "a version is malformed"),
         (lambda found: found["extensions"]["sample"].append(found["extensions"]["sample"][0]), "is there twice"),
+        (lambda found: found.update(schema=True), "that is no index"),
+        (lambda found: found["extensions"].update({"A b": found["extensions"]["sample"]}), "that is no id"),
+        (lambda found: found["extensions"]["sample"][0].update(requires=["sample>=x"]), "a requirement is malformed"),
+        (lambda found: found["extensions"]["sample"][0].update(passes=[["a"]]), "expected: a list of strings"),
+        (lambda found: found["extensions"]["sample"][0].update(abi={}), "layouts of types were not found"),
+        (lambda found: found["extensions"]["sample"][0].update(file="../x.whl"), "not the name of the wheel"),
+        (lambda found: found["extensions"]["sample"][0].update(url=1), "expected: str"),
+        (lambda found: found["extensions"]["sample"].append(older(found)), "the versions are not in order"),
     ],
 )
 def test_a_malformed_index_is_refused(wheel, change, message):

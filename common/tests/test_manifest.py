@@ -124,7 +124,7 @@ def test_json_gives_an_equal_manifest(write):
         ("schema = 1", "", "tool.tritonext.schema", "required key is missing"),
         ("schema = 1", "schema = 0", "tool.tritonext.schema", "malformed"),
         ('id = "loop_split"', 'id = "LoopSplit"', "tool.tritonext.id", "lower_snake"),
-        ('id = "loop_split"', 'id = "namespace"', "tool.tritonext.id", "C\\+\\+ keyword"),
+        ('id = "loop_split"', 'id = "namespace"', "tool.tritonext.id", "C\\+\\+ needs"),
         ('id = "loop_split"', "id = 3", "tool.tritonext.id", "wrong type"),
         ("targets =", "target =", "tool.tritonext.target", "did you mean `targets`"),
         ("cuda:90", "cuda:sm_90", r"tool.tritonext.targets\[0\]", "cuda:90"),

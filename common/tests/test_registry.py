@@ -38,9 +38,12 @@ def test_lists_without_importing(fake_extension, tmp_path):
 def test_one_broken_extension_does_not_hide_others(fake_extension, tmp_path):
     fake_extension("good")
     fake_extension("bad", manifest="{")
+    fake_extension("deep", manifest="[" * 99999)
+    fake_extension("lost", manifest="{")
+    (tmp_path / "tritonext_lost-0.1.0.dist-info" / "METADATA").unlink()
     found, broken = scan(tmp_path)
     assert "good" in found
-    assert "bad" in broken
+    assert {"bad", "deep", "lost"} <= set(broken)
     done = find(tmp_path, "bad")
     assert done.returncode == 3
     assert "ManifestError the manifest is not valid JSON" in done.stdout

@@ -65,12 +65,21 @@ def test_each_kind_is_complete(kind, tmp_path):
 
 def test_the_first_pass_and_op_have_the_names_that_were_asked_for(tmp_path):
     made = scaffold.create(
-        "demo", ["pass", "dialect"], tmp_path / "made", pass_name="ReplaceDivisionsPass", op_name="row_gate"
+        "demo", ["pass", "dialect"], tmp_path / "made", pass_name="UnrollKLoopsPass", op_name="fp8x2_gate"
     )
     found = manifest.load(made)
-    assert [entry.stem for entry in found.passes] == ["ReplaceDivisions", "RaiseRowGate", "LowerRowGate"]
+    assert [entry.stem for entry in found.passes] == ["UnrollKLoops", "RaiseFp8x2Gate", "LowerFp8x2Gate"]
+    for entry in found.passes:
+        assert f'DEBUG_TYPE "{entry.flag}"' in (made / "lib" / "Transforms" / f"{entry.stem}.cpp").read_text()
+        assert entry.flag in (made / "tests" / "lit" / f"{entry.snake}_invalid.mlir").read_text()
     for name, text in files(made).items():
         assert not re.search(r"(?i)stream.?stores|relu", name + text), name
+
+
+def test_a_name_of_another_kind_can_be_taken(tmp_path):
+    made = scaffold.create("demo", ["pass"], tmp_path / "made", pass_name="RaiseRelu")
+    assert "class RaiseReluPass" in (made / "lib" / "Transforms" / "RaiseRelu.cpp").read_text()
+    assert (made / "tests" / "python" / "test_raise_relu.py").is_file()
 
 
 def test_licenses_and_authors(tmp_path):
@@ -115,15 +124,25 @@ def test_layout_is_what_the_template_makes(tmp_path, monkeypatch):
         ({"identifier": "namespace"}, "that is no id of an extension"),
         ({"identifier": "a" * 40}, "that is no id of an extension"),
         ({"identifier": "arith", "kinds": ["op"]}, "stock Triton has a dialect 'arith'"),
+        ({"identifier": "mlir"}, "that is no id of an extension"),
+        ({"identifier": "re", "kinds": ["op"]}, "this one means something else in them"),
         ({"kinds": []}, "it is not said what the extension starts from"),
         ({"kinds": ["pass", "frontend"]}, "it is not said what the extension starts from"),
         ({"description": 'so "called"'}, "that is no description"),
         ({"description": "two\nlines"}, "that is no description"),
+        ({"description": "two\u2028lines"}, "that is no description"),
+        ({"description": " "}, "that is no description"),
         ({"author": "a}b"}, "that is no name"),
         ({"license": "Beerware"}, "there is no text of that license"),
         ({"pass_name": "divide"}, "that is no name of a pass"),
         ({"op_name": "row_sum"}, "there is no op to name"),
         ({"kinds": ["op"], "op_name": "Row"}, "that is no name of an op"),
+        ({"kinds": ["op"], "op_name": "a_b"}, "expected: words that stay apart"),
+        ({"kinds": ["op"], "op_name": "pipeline"}, "the package needs that name for something else"),
+        ({"kinds": ["op"], "op_name": "isinstance"}, "the package needs that name for something else"),
+        ({"kinds": ["op"], "op_name": "residency"}, "two tests of one name"),
+        ({"kinds": ["pass", "op"], "pass_name": "RowSum", "op_name": "row_sum"}, "found: test_row_sum"),
+        ({"kinds": ["pass", "dialect"], "pass_name": "LowerRelu"}, "found: LowerRelu"),
         ({"in_tree": True}, "an extension of the tree has its place there"),
         ({"target": "absent/below"}, "a directory does not exist"),
     ],
@@ -169,7 +188,8 @@ def test_nothing_is_half_written(fails, tmp_path, monkeypatch):
     else:
         template = tmp_path / "template"
         template.mkdir()
-        (template / "cookiecutter.json").write_text('{"id": "demo", "__triton": "", "__series": ""}')
+        answers = json.loads((scaffold.template_dir() / "cookiecutter.json").read_text())
+        (template / "cookiecutter.json").write_text(json.dumps(answers))
         (template / "{{cookiecutter.id}}").mkdir()
         (template / "{{cookiecutter.id}}" / "file").write_text("{{cookiecutter.absent}}")
         monkeypatch.setattr(scaffold, "template_dir", lambda: template)
@@ -193,6 +213,9 @@ def test_tutorials_quote_what_the_template_makes(page, whole):
         assert text in (whole / name).read_text(), f"{page.name} quotes {name}"
 
 
+INLINE = '{ name = "demo_relu", function = "tritonext::demo::buildRelu", header = "tritonext_demo/IR/Builders.h" }'
+
+
 def copied(whole: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
     return shutil.copytree(whole, tmp_path / "copy")
 
@@ -206,14 +229,36 @@ def test_a_pass_is_added(whole, tmp_path):
     assert manifest.load(extension).passes[-1].flag == "demo-count-loads"
     definitions = after["include/tritonext_demo/Transforms/Passes.td"]
     assert re.findall(r"^def (\w+)", definitions, re.MULTILINE)[-1] == "CountLoadsPass"
-    with pytest.raises(UserError, match="has a pass 'CountLoads'"):
-        scaffold.create_pass("CountLoadsPass", extension)
+    for taken in ("CountLoadsPass", "CountloadS"):
+        with pytest.raises(UserError, match="has a pass 'CountLoads'"):
+            scaffold.create_pass(taken, extension)
     assert files(extension) == after
+
+
+def test_files_stay_what_they_are(whole, tmp_path):
+    """The ends of lines, links and modes."""
+    extension = copied(whole, tmp_path)
+    for path in filter(pathlib.Path.is_file, extension.rglob("*")):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    elsewhere = (extension / "pyproject.toml").rename(tmp_path / "elsewhere.toml")
+    (extension / "pyproject.toml").symlink_to(elsewhere)
+    package = extension / "python/tritonext_demo/__init__.py"
+    package.chmod(0o755)
+    changed = [extension / path for path in scaffold.create_op("row_gate", extension)]
+    old = [path for path in changed if path.read_bytes().count(b"\r\n")]
+    names = {"Builders.cpp", "Builders.h", "Ops.td", "Passes.td", "__init__.py", "ops.py", "pyproject.toml"}
+    assert {path.name for path in old} == names
+    assert all(path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") for path in old)
+    assert (extension / "pyproject.toml").is_symlink()
+    assert package.stat().st_mode & 0o777 == 0o755
 
 
 @pytest.mark.parametrize("start", ["whole", "pass", "backend"])
 def test_an_op_is_added(start, whole, tmp_path):
     extension = copied(whole, tmp_path) if start == "whole" else scaffold.create("demo", [start], tmp_path / "demo")
+    if start == "backend":
+        package = extension / "python/tritonext_demo/__init__.py"
+        package.write_text(package.read_text().replace("import pipeline\n", "import (\n    pipeline,\n)\n"))
     scaffold.create_op("row_gate", extension)
     found = manifest.load(extension)
     assert found.ops[-1].name == "demo_row_gate"
@@ -223,6 +268,7 @@ def test_an_op_is_added(start, whole, tmp_path):
     package = texts["python/tritonext_demo/__init__.py"]
     assert "row_gate" in re.search(r"^from \.ops import (.+)$", package, re.MULTILINE)[1]
     assert '"row_gate"' in re.search(r"^__all__ = (.+)$", package, re.MULTILINE)[1]
+    compile(package, "__init__.py", "exec")
     with pytest.raises(UserError, match="has an op 'row_gate'"):
         scaffold.create_op("row_gate", extension)
     assert files(extension) == texts
@@ -243,12 +289,26 @@ def test_imports_of_any_layout_are_extended(line, whole, tmp_path):
     compile(package.read_text(), package, "exec")
 
 
-def test_imports_that_rename_are_left_alone(whole, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("python/tritonext_demo/__init__.py", r"\Z", "from .ops import ops as other\n", "laid out in another way"),
+        ("python/tritonext_demo/__init__.py", r"__all__ = \[", "__all__ = [*(), ", "is not written out"),
+        ("pyproject.toml", r"\[\[tool.tritonext.ops\]\]\n(name.*)\n(.*)\n(.*)", r"", "laid out in another way"),
+        ("pyproject.toml", r"(dialects\]\]\nname = )\"demo\"", r'\1"other"', "expected: a dialect demo"),
+    ],
+    ids=["renamed import", "computed exports", "inline table", "other dialect"],
+)
+def test_what_is_laid_out_otherwise_is_left_alone(name, old, new, message, whole, tmp_path):
     extension = copied(whole, tmp_path)
-    package = extension / "python/tritonext_demo/__init__.py"
-    package.write_text(package.read_text() + "from .ops import ops as other\n")
+    text, count = re.subn(old, new, (extension / name).read_text(), count=1)
+    assert count
+    if not new:
+        # Before the first table of an array.
+        text = text.replace("\n[[", f"\nops = [{INLINE}]\n\n[[", 1)
+    (extension / name).write_text(text)
     before = files(extension)
-    with pytest.raises(UserError, match="laid out in another way"):
+    with pytest.raises(UserError, match=message):
         scaffold.create_op("row_gate", extension)
     assert files(extension) == before
 
@@ -268,6 +328,14 @@ def test_a_file_in_the_way_stops_everything(whole, tmp_path):
     with pytest.raises(UserError, match="a file is in the way"):
         scaffold.create_pass("CountLoads", extension)
     assert files(extension) == before
+    # What comes to light while files are written takes back those that were.
+    (extension / "tests" / "python" / "test_count_loads.py").unlink()
+    shutil.rmtree(extension / "tests" / "lit")
+    (extension / "tests" / "lit").write_text("mine")
+    before = files(extension)
+    with pytest.raises(OSError, match="lit"):
+        scaffold.create_pass("CountLoads", extension)
+    assert files(extension) == before
 
 
 @pytest.mark.parametrize(
@@ -285,9 +353,10 @@ def test_no_extension_to_add_to(tmp_path):
 
 
 def test_the_command_says_what_comes_next(tmp_path):
-    made = tmp_path / "made"
+    made = tmp_path / "a place"
     done = run_python("-m", "tritonext", "new", "demo", "--kind", "op,backend", "--kind=profiler", "--output", made)
     assert done.returncode == 0, done
+    assert "a place'\n" in done.stdout
     assert "pytest --tritonext-conformance" in done.stdout
     assert manifest.load(made).ops
 

@@ -13,8 +13,10 @@ import importlib.metadata
 import io
 import json
 import os
+import pickle
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .errors import ExtensionError, TritonextError, UserError, install_command
@@ -22,7 +24,7 @@ from .errors import ExtensionError, TritonextError, UserError, install_command
 if TYPE_CHECKING:
     from .registry import InstalledExtension
 
-__all__ = ["guarded", "main"]
+__all__ = ["OWN_COMMANDS", "guarded", "main"]
 
 # Module that implements each subcommand, by its `main` or by the function behind the colon, and its summary.
 _COMMANDS = {
@@ -37,6 +39,9 @@ _COMMANDS = {
     "abi": ("abi", "compare the class layouts of a plugin with libtriton's"),
     "toolchain": ("toolchain.__main__", "find or provide clang, LLVM headers and mlir-tblgen"),
 }
+
+OWN_COMMANDS = frozenset({*_COMMANDS, "list"})
+"""Commands that no extension can add."""
 
 _EXAMPLES = """\
 examples:
@@ -68,13 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    parser = _parser()
     # Everything after the subcommand is its own, including --help, so only what comes before it is parsed here.
     if arguments and arguments[0] in _COMMANDS:
         return _delegate(arguments[0], arguments[1:])
     added = _added()
     if arguments and arguments[0] in added:
         return _call(added[arguments[0]], arguments[1:])
+    parser = _parser(added)
     options = parser.parse_args(arguments)
     if options.version:
         from . import __version__
@@ -87,7 +92,7 @@ def _main(arguments: list[str]) -> int:
     return _list(options.json)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(added: Mapping[str, importlib.metadata.EntryPoint]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tritonext",
         description="Compiler extensions for the stock Triton wheel.",
@@ -106,26 +111,31 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print machine-readable JSON")
     for name, (_, summary) in _COMMANDS.items():
         commands.add_parser(name, help=summary)
-    for name, entry in _added().items():
+    for name, entry in added.items():
         commands.add_parser(name, help=f"of {entry.dist.name}" if entry.dist else None)
     return parser
 
 
 def _added() -> dict[str, importlib.metadata.EntryPoint]:
     """Return the commands that extensions add, by name; none takes the place of one of ours."""
-    own = {*_COMMANDS, "list"}
-    found = importlib.metadata.entry_points(group="tritonext.commands")
-    return {entry.name: entry for entry in sorted(found, key=lambda entry: entry.name) if entry.name not in own}
+    from . import registry
+
+    found = registry.points("tritonext.commands")
+    return {
+        entry.name: entry for entry in sorted(found, key=lambda entry: entry.name) if entry.name not in OWN_COMMANDS
+    }
 
 
 def _call(entry: importlib.metadata.EntryPoint, arguments: list[str]) -> int:
     try:
         function = entry.load()
-    except (ImportError, AttributeError) as error:
+    except TritonextError:
+        raise
+    except (Exception, SystemExit) as error:
         raise ExtensionError(
             f"`tritonext {entry.name}` cannot be imported",
             where=entry.value,
-            found=str(error),
+            found=f"{type(error).__name__}: {error}",
             hint=install_command(entry.dist.name) if entry.dist else None,
         ) from error
     return function(arguments)
@@ -276,6 +286,29 @@ def _ops(extension: InstalledExtension) -> list[str]:
     """
     from . import language
 
-    # Only the package knows, and what it prints while it is imported is no part of the list.
-    with contextlib.redirect_stdout(sys.stderr):
-        return list(language.ops_of(extension.module(), extension.id))
+    # Only the package knows. It is imported in a process of its own, so that none spoils the list of the others.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as answer:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with contextlib.suppress(BaseException):
+                # What it prints is no part of the list.
+                os.dup2(2, 1)
+                try:
+                    result = language.ops_of(extension.module(), extension.id)
+                except TritonextError as error:
+                    result = error
+                answer.write(pickle.dumps(result))
+                answer.flush()
+                status = 0
+            os._exit(status)
+        _, status = os.waitpid(child, 0)
+        answer.seek(0)
+        result = pickle.load(answer) if status == 0 else None
+    if isinstance(result, TritonextError):
+        raise result
+    if result is None:
+        raise ExtensionError(f"the package of the extension {extension.id!r} crashes the process that imports it")
+    return list(result)

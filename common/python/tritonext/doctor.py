@@ -27,6 +27,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from . import activation, env, gpu, loader, registry, versions
 from . import toolchain as toolchains
 from ._triton import wheel
+from .cli import OWN_COMMANDS
 from .errors import TritonextError, UserError
 from .registry import InstalledExtension
 
@@ -38,6 +39,10 @@ _OTHER_TRITONS = ("pytorch-triton", "pytorch-triton-rocm", "triton-nightly", "tr
 _BUILD_MODULES = ("cmake", "ninja", "scikit_build_core")
 # A directory that a running build made is younger than this.
 _DEAD_AFTER = 3600
+# Seconds.
+_LONGEST_IMPORT = 120
+# An exit status that nothing else has.
+_IMPORTED = 86
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,18 @@ def _installed_twice() -> Iterator[Finding]:
     """Find distributions that are on the path more than once: which one is imported is then an accident."""
     found: dict[str, dict[pathlib.Path, str]] = {}
     for distribution in importlib.metadata.distributions():
-        # The directory of a failed removal has no name.
-        name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"] or "").lower()
+        try:
+            # The directory of a failed removal has no name.
+            name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"] or "").lower()
+            _ = distribution.entry_points
+        except UnicodeDecodeError as error:
+            yield _problem(
+                "metadata",
+                f"the metadata of a distribution in {distribution.locate_file('')} cannot be read",
+                "reinstall it; pip and every search for entry points stumble over it too",
+                [f"begins with: {error.object[:60]!r}"],
+            )
+            continue
         if name in ("triton", *_OTHER_TRITONS) or name.startswith("tritonext"):
             place = pathlib.Path(str(distribution.locate_file(""))).resolve()
             found.setdefault(name, {})[place] = distribution.version
@@ -214,6 +229,7 @@ def _extensions() -> Iterator[Finding]:
         yield _refused(f"extension {identifier}", error)
     if not found.extensions and not found.broken:
         yield _note("extensions", "no extension is installed", "build one, for example with `nox -s build-layout`")
+    yield from _commands()
     clashes = conflicts(found.extensions.values())
     for extension in found.extensions.values():
         check = f"extension {extension.id}"
@@ -233,21 +249,65 @@ def _extensions() -> Iterator[Finding]:
         yield _loads(extension)
 
 
-def _loads(extension: InstalledExtension) -> Finding:
-    """Import the package in a process of its own, where a crash is an exit status."""
-    command = [sys.executable, "-c", f"import {extension.manifest.package}"]
+def _commands() -> Iterator[Finding]:
+    """Find commands that two distributions add, or that have a name of ours."""
+    found: dict[str, list[str]] = {}
+    for point in registry.points("tritonext.commands"):
+        found.setdefault(point.name, []).append(point.value)
+    for name, values in sorted(found.items()):
+        if name in OWN_COMMANDS or len(values) > 1:
+            yield _problem(
+                "commands",
+                f"the command {name} of an extension is "
+                + ("one of tritonext" if name in OWN_COMMANDS else "there twice"),
+                "rename it in the extension, or uninstall one of them",
+                values,
+            )
+
+
+def _imports(package: str, enable: str) -> tuple[str, list[str]]:
+    """Import a package in a process of its own, where a crash is an exit status.
+
+    Returns:
+        How the process ended, empty when it was well, and the last lines of what it said.
+    """
+    # A package may end the process without an error.
+    command = [sys.executable, "-c", f"import {package}, os; os._exit({_IMPORTED})"]
     search = os.pathsep.join(filter(None, sys.path))
-    environment = {**os.environ, "PYTHONPATH": search, "TRITONEXT_ENABLE": ""}
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
-    check = f"extension {extension.id}"
-    if done.returncode == 0:
-        return _ok(check, f"{extension.id} {extension.version}: {', '.join(extension.manifest.targets)}")
+    environment = {**os.environ, "PYTHONPATH": search, "TRITONEXT_ENABLE": enable}
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=environment,
+            timeout=_LONGEST_IMPORT,
+        )
+    except subprocess.TimeoutExpired:
+        return f"not within {_LONGEST_IMPORT} s", []
+    if done.returncode == _IMPORTED:
+        return "", []
+    lines = done.stderr.strip().splitlines()
+    # One of our errors is the whole message.
+    ours = [number for number, line in enumerate(lines) if re.match(r"tritonext\.errors\.\w+: ", line)]
     ended = f"by signal {-done.returncode}" if done.returncode < 0 else f"with status {done.returncode}"
+    return ended, lines[ours[-1] if ours else -3 :]
+
+
+def _loads(extension: InstalledExtension) -> Finding:
+    """Import the package of an extension."""
+    ended, lines = _imports(extension.manifest.package, "")
+    check = f"extension {extension.id}"
+    if not ended:
+        return _ok(check, f"{extension.id} {extension.version}: {', '.join(extension.manifest.targets)}")
     return _problem(
         check,
         f"a process that imports {extension.manifest.package} ends {ended}",
         f"reinstall the extension, or report it with the output of `python -c 'import {extension.manifest.package}'`",
-        done.stderr.strip().splitlines()[-3:],
+        lines,
     )
 
 
@@ -295,6 +355,11 @@ def _enabled() -> Iterator[Finding]:
             "TRITONEXT_ENABLE is set, and nothing reads it at the start of Python",
             "install the wheel of tritonext, which brings tritonext_autoload.pth; a path in PYTHONPATH does not",
         )
+        return
+    # Options, and whether the extensions get along, show when they are activated.
+    ended, lines = _imports("triton", value)
+    if ended:
+        yield _problem("enabled", f"a process that imports triton ends {ended}", "correct TRITONEXT_ENABLE", lines)
         return
     yield _ok("enabled", f"TRITONEXT_ENABLE activates {', '.join(identifier for identifier, _ in specs)}")
 
@@ -353,7 +418,11 @@ def _assembler_version() -> tuple[int, int] | None:
 
 def _kernel_cache() -> pathlib.Path:
     """Return where Triton keeps compiled kernels."""
-    home = os.environ.get("TRITON_HOME") or pathlib.Path("~").expanduser()
+    try:
+        home = os.environ.get("TRITON_HOME") or pathlib.Path.home()
+    except RuntimeError:
+        # Triton takes the name literally where there is no home directory.
+        home = "~"
     return pathlib.Path(os.environ.get("TRITON_CACHE_DIR") or pathlib.Path(home, ".triton", "cache"))
 
 
@@ -362,10 +431,14 @@ def _caches() -> Iterator[Finding]:
         ("kernel-cache", _kernel_cache(), "TRITON_CACHE_DIR"),
         ("sdk-cache", env.cache_dir(), "TRITONEXT_CACHE_DIR"),
     ):
-        existing = next(place for place in (path, *path.parents) if place.exists())
-        if not existing.is_dir() or not os.access(existing, os.W_OK):
+        try:
+            existing = next(place for place in (path, *path.parents) if place.exists())
+            writable = existing.is_dir() and os.access(existing, os.W_OK)
+        except PermissionError:
+            writable = False
+        if not writable:
             yield _problem(name, f"{path} cannot be written", f"set {variable} to a directory you can write")
-        elif path.is_dir():
+        elif existing == path:
             yield _ok(name, str(path))
     yield from _stale_entries()
 
@@ -378,16 +451,19 @@ def _stale_entries() -> Iterator[Finding]:
         try:
             text = path.read_bytes()
             # Every entry has metadata, and most were compiled without an extension.
-            made_with = json.loads(text).get("tritonext", ()) if b'"tritonext"' in text else ()
-        except (OSError, ValueError):
+            entry = json.loads(text) if b'"tritonext"' in text else None
+        except (OSError, ValueError, RecursionError):
             continue
-        for name in made_with:
-            if name not in installed:
+        # Whatever else lies in that directory is not ours.
+        made_with = entry.get("tritonext") if isinstance(entry, dict) else None
+        for name in made_with if isinstance(made_with, list) else ():
+            if isinstance(name, str) and name not in installed:
                 stale.setdefault(name, []).append(path.parent)
     if not stale:
         return
     directories = tuple(sorted({directory for found in stale.values() for directory in found}))
-    size = sum(file.stat().st_size for directory in directories for file in directory.iterdir() if file.is_file())
+    files = (file for directory in directories for file in directory.glob("*") if file.is_file())
+    size = sum(file.stat().st_size for file in files)
     yield Finding(
         "stale-cache",
         # Another environment may share the cache and have them.

@@ -35,22 +35,26 @@ import pathlib
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from .errors import ExtensionError, TritonextError, UserError
-from .manifest import Manifest
+from .manifest import Manifest, is_id
 from .registry import MANIFEST_FILE, STAMP_FILE, Stamp
 
 __all__ = ["SCHEMA", "build", "check", "describe", "main"]
 
 SCHEMA = 1
 """The schema that this release writes and reads."""
+
+# What reading a damaged archive ends in.
+_DAMAGE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError)
 
 _RECORD = {
     "version": str,
@@ -83,13 +87,13 @@ def describe(path: pathlib.Path) -> tuple[str, dict[str, Any]]:
         content = path.read_bytes()
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
-    except (OSError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise _unsound(path, "the file cannot be read as a wheel", found=str(error)) from error
     _check_hashes(path, files)
     manifest = Manifest.from_json(_only(path, files, rf"[^/]+/{MANIFEST_FILE}"), f"{path}: {MANIFEST_FILE}")
     stamp = Stamp.from_json(_only(path, files, rf"{manifest.package}/{STAMP_FILE}"), f"{path}: {STAMP_FILE}")
-    metadata = email.parser.BytesParser().parsebytes(_only(path, files, r"[^/]+\.dist-info/METADATA"))
-    tags = re.findall(r"^Tag: (\S+)$", _only(path, files, r"[^/]+\.dist-info/WHEEL").decode(), re.MULTILINE)
+    metadata = email.parser.Parser().parsestr(_text(path, files, r"[^/]+\.dist-info/METADATA"))
+    tags = re.findall(r"^Tag: (\S+)$", _text(path, files, r"[^/]+\.dist-info/WHEEL"), re.MULTILINE)
     library = files.get(f"{manifest.package}/{manifest.library}")
     dependencies = metadata.get_all("Requires-Dist") or []
 
@@ -101,7 +105,7 @@ def describe(path: pathlib.Path) -> tuple[str, dict[str, Any]]:
         ("name", manifest.distribution, str(name)),
         ("name in METADATA", manifest.distribution, canonicalize_name(metadata["Name"] or "")),
         ("version", manifest.version, str(version)),
-        ("version in METADATA", manifest.version, metadata["Version"]),
+        ("version in METADATA", manifest.version, str(metadata["Version"])),
         ("id in the stamp", manifest.id, stamp.id),
         ("version in the stamp", manifest.version, stamp.version),
         ("tag", path.stem.split("-", 2)[2], ",".join(tags)),
@@ -166,9 +170,13 @@ def check(index: Any, where: object) -> None:
     def refuse(place: str, message: str, **fields: object) -> ExtensionError:
         return ExtensionError(message, where=f"{where}: {place}".rstrip(": "), **fields)
 
-    if not isinstance(index, dict) or index.get("schema") != SCHEMA or not isinstance(index.get("extensions"), dict):
+    found = index if isinstance(index, dict) else {}
+    schema, extensions = found.get("schema"), found.get("extensions")
+    if type(schema) is not int or schema != SCHEMA or not isinstance(extensions, dict):
         raise refuse("", "that is no index of extensions", expected=f'an object with "schema": {SCHEMA}, "extensions"')
-    for identifier, records in index["extensions"].items():
+    for identifier, records in extensions.items():
+        if not is_id(identifier):
+            raise refuse("", "that is no id of an extension", found=repr(identifier))
         if not isinstance(records, list) or not records:
             raise refuse(identifier, "an extension has no wheel", hint="remove it")
         for number, record in enumerate(records):
@@ -176,17 +184,28 @@ def check(index: Any, where: object) -> None:
             for key, kind in _RECORD.items():
                 if not isinstance(record, dict) or type(record.get(key)) is not kind:
                     raise refuse(f"{place}.{key}", "a value is missing or has the wrong type", expected=kind.__name__)
+                if kind is list and not all(isinstance(item, str) for item in record[key]):
+                    raise refuse(f"{place}.{key}", "a value has the wrong type", expected="a list of strings")
             if not re.fullmatch(r"[0-9a-f]{64}", record["sha256"]):
                 raise refuse(f"{place}.sha256", "a hash is malformed", found=record["sha256"])
+            if not isinstance(record.get("url", ""), str):
+                raise refuse(f"{place}.url", "a value has the wrong type", expected="str")
+            if record["abi"].get("mismatches") != 0:
+                raise refuse(f"{place}.abi", "the layouts of types were not found to be equal", found=record["abi"])
             try:
                 Version(record["version"])
             except InvalidVersion as error:
                 raise refuse(f"{place}.version", "a version is malformed", found=str(error)) from error
-        versions = [(record["version"], record["tag"]) for record in records]
+            name = f"tritonext_{identifier}-{record['version']}-{record['tag']}.whl"
+            if record["file"] != name:
+                raise refuse(f"{place}.file", "that is not the name of the wheel", expected=name, found=record["file"])
+        versions = [(Version(record["version"]), record["tag"]) for record in records]
         if twice := sorted({f"{version} for {tag}" for version, tag in versions if versions.count((version, tag)) > 1}):
             raise refuse(identifier, "a version is there twice", found=", ".join(twice), hint="publish a new version")
-    _check_requirements(index["extensions"], refuse)
-    _check_names(index["extensions"], refuse)
+        if [version for version, _ in versions] != sorted(version for version, _ in versions):
+            raise refuse(identifier, "the versions are not in order", expected="the newest last")
+    _check_requirements(extensions, refuse)
+    _check_names(extensions, refuse)
 
 
 def _check_requirements(extensions: Mapping[str, list[dict[str, Any]]], refuse: Any) -> None:
@@ -195,7 +214,12 @@ def _check_requirements(extensions: Mapping[str, list[dict[str, Any]]], refuse: 
             for text in record["requires"]:
                 other = re.match(r"\w*", text)[0]
                 known = [candidate["version"] for candidate in extensions.get(other, ())]
-                if not any(SpecifierSet(text[len(other) :]).contains(version, prereleases=True) for version in known):
+                try:
+                    specifier = SpecifierSet(text[len(other) :])
+                except InvalidSpecifier as error:
+                    place = f"{identifier} {record['version']}"
+                    raise refuse(place, "a requirement is malformed", found=text) from error
+                if not any(specifier.contains(version, prereleases=True) for version in known):
                     raise refuse(
                         f"{identifier} {record['version']}",
                         "the index has no version of what an extension requires",
@@ -220,8 +244,8 @@ def _check_names(extensions: Mapping[str, list[dict[str, Any]]], refuse: Any) ->
 
 def _check_hashes(path: pathlib.Path, files: Mapping[str, bytes]) -> None:
     """Compare every file with the wheel's RECORD."""
-    record = _only(path, files, r"[^/]+\.dist-info/RECORD").decode()
-    wanted = {row[0]: row[1] for row in csv.reader(io.StringIO(record)) if row}
+    record = _text(path, files, r"[^/]+\.dist-info/RECORD")
+    wanted = {row[0]: row[1] if len(row) == 3 else "" for row in csv.reader(io.StringIO(record)) if row}
     if wanted.keys() != files.keys():
         raise _unsound(
             path, "RECORD lists other files than the wheel has", found=", ".join(sorted(wanted.keys() ^ files.keys()))
@@ -253,6 +277,13 @@ def _only(path: pathlib.Path, files: Mapping[str, bytes], pattern: str) -> bytes
             found=", ".join(names) or "none",
         )
     return files[names[0]]
+
+
+def _text(path: pathlib.Path, files: Mapping[str, bytes], pattern: str) -> str:
+    try:
+        return _only(path, files, pattern).decode()
+    except UnicodeDecodeError as error:
+        raise _unsound(path, "a file of the metadata is no UTF-8", found=str(error)) from error
 
 
 def _unsound(path: pathlib.Path, message: str, **fields: object) -> ExtensionError:

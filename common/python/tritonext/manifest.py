@@ -29,6 +29,7 @@ __all__ = [
     "Requirement",
     "is_id",
     "load",
+    "snake_case",
 ]
 
 SCHEMA = 1
@@ -54,7 +55,8 @@ _CLAUSE = r"(===|==|!=|<=|>=|~=|<|>)\s*[0-9][0-9A-Za-z.*+!]*"
 _REQUIREMENT = re.compile(rf"(?P<id>{_ID.pattern})\s*(?P<specifier>{_CLAUSE}(\s*,\s*{_CLAUSE})*)?")
 _DEPENDENCY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-# An id is also a C++ namespace, and these lower-case words cannot be one.
+# An id is also a C++ namespace within `tritonext`, and these lower-case words cannot be one: keywords, a macro, and
+# namespaces that the sources of an extension then could not name any more.
 _RESERVED_IDS = frozenset(
     re.findall(
         r"\w+",
@@ -64,6 +66,7 @@ _RESERVED_IDS = frozenset(
         namespace new noexcept not nullptr operator or private protected public register requires return short signed
         sizeof static struct switch template this throw true try typedef typeid typename union unsigned using virtual
         void volatile while xor
+        errno llvm mlir std triton tritonext
         """,
     )
 )
@@ -114,7 +117,7 @@ class PassEntry:
     @property
     def snake(self) -> str:
         """``localize_stores``: the stem in the form used by test names."""
-        return _WORD_BOUNDARY.sub("_", self.stem).lower()
+        return snake_case(self.stem)
 
     @property
     def flag(self) -> str:
@@ -212,7 +215,7 @@ class Manifest:
         """
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ManifestError(
                 "the manifest is not valid JSON", where=where, found=str(error), hint="reinstall the extension"
             ) from error
@@ -261,8 +264,13 @@ def load(path: str | os.PathLike[str]) -> Manifest:
 
 
 def is_id(text: str) -> bool:
-    """Say whether ``text`` can be the id of an extension: lower snake case, and no keyword of C++."""
+    """Say whether ``text`` can be the id of an extension: lower snake case, and no word that C++ needs otherwise."""
     return bool(_ID.fullmatch(text)) and text not in _RESERVED_IDS
+
+
+def snake_case(name: str) -> str:
+    """Return a name in camel case in the form that passes have in tables and test names: ``fold_abi`` for FoldABI."""
+    return _WORD_BOUNDARY.sub("_", name).lower()
 
 
 def _pass_to_data(entry: PassEntry) -> dict[str, object]:
@@ -384,7 +392,7 @@ def _check_schema(table: _Table) -> None:
 
 
 def _parse(table: _Table, version: str, description: str) -> Manifest:
-    noun = "a lower_snake id such as loop_split, which is no C++ keyword"
+    noun = "a lower_snake id such as loop_split, and no word that C++ needs otherwise"
     identifier = table.string("id", _ID, noun)
     if not is_id(identifier):
         raise table.error("id", "a key has a malformed value", expected=noun, found=repr(identifier))

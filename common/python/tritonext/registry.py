@@ -6,6 +6,7 @@ Listing imports no extension and loads no library: it reads entry points, then t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.metadata
@@ -34,6 +35,7 @@ __all__ = [
     "Stamp",
     "extension",
     "installed",
+    "points",
     "scan",
 ]
 
@@ -84,7 +86,7 @@ class Stamp:
         hint = "reinstall the extension, or rebuild it with `pip wheel`"
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise StampError("the build stamp is not valid JSON", where=where, found=str(error), hint=hint) from error
         if not isinstance(data, dict):
             raise StampError("the build stamp is malformed", where=where, expected="a JSON object", hint=hint)
@@ -195,13 +197,13 @@ class InstalledExtension:
         """Import the package.
 
         Raises:
-            ExtensionError: Its code raises something.
+            ExtensionError: Its code raises something, or asks the process to exit.
         """
         try:
             return importlib.import_module(self.manifest.package)
         except TritonextError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             raise ExtensionError(
                 f"the package of the extension {self.id!r} cannot be imported",
@@ -240,23 +242,36 @@ def scan() -> Scan:
         The extensions whose metadata is sound, and for every other id the error that says what is wrong with it.
     """
     found: dict[str, list[importlib.metadata.EntryPoint]] = {}
-    for point in importlib.metadata.entry_points(group=manifests.ENTRY_POINT_GROUP):
+    for point in points(manifests.ENTRY_POINT_GROUP):
         found.setdefault(point.name, []).append(point)
     result = Scan()
-    for identifier, points in sorted(found.items()):
+    for identifier, entries in sorted(found.items()):
         try:
-            if len(points) > 1:
-                names = sorted(_distribution(point) for point in points)
+            if len(entries) > 1:
+                names = sorted(_distribution(point) for point in entries)
                 raise ExtensionError(
-                    f"{len(points)} installed distributions define the extension {identifier!r}",
+                    f"{len(entries)} installed distributions define the extension {identifier!r}",
                     expected="one",
                     found=", ".join(names),
                     hint=f"uninstall one, for example with `pip uninstall {names[-1]}`",
                 )
-            result.extensions[identifier] = _describe(points[0])
+            result.extensions[identifier] = _describe(entries[0])
         except ExtensionError as error:
             result.broken[identifier] = error
     return result
+
+
+def points(group: str) -> list[importlib.metadata.EntryPoint]:
+    """Return the entry points of a group; those of a distribution whose metadata cannot be read are left out."""
+    try:
+        return list(importlib.metadata.entry_points(group=group))
+    except UnicodeDecodeError:
+        found = {}
+        for distribution in importlib.metadata.distributions():
+            with contextlib.suppress(UnicodeDecodeError):
+                # The first on the path is the one that is imported.
+                found.setdefault(distribution.name, list(distribution.entry_points.select(group=group)))
+        return [point for each in found.values() for point in each]
 
 
 def installed() -> dict[str, InstalledExtension]:
@@ -288,7 +303,11 @@ def extension(identifier: str) -> InstalledExtension:
 
 
 def _distribution(point: importlib.metadata.EntryPoint) -> str:
-    return point.dist.name if point.dist else "an unknown distribution"
+    """Return the name of the distribution of an entry point, or where its metadata is lost the name it has to have."""
+    name = None
+    with contextlib.suppress(UnicodeDecodeError, KeyError):
+        name = point.dist.name if point.dist else None
+    return name or f"tritonext-{point.name.replace('_', '-')}"
 
 
 def _describe(point: importlib.metadata.EntryPoint) -> InstalledExtension:

@@ -8,19 +8,22 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import json
 import keyword
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import manifest as manifests
 from . import registry, versions
 from .build.paths import sdk_root
-from .errors import InternalError, OptionError, UserError
+from .errors import InternalError, ManifestError, OptionError, UserError
 from .manifest import Manifest
 
 __all__ = ["KINDS", "LICENSES", "create", "create_op", "create_pass", "render", "template_dir"]
@@ -39,12 +42,12 @@ LICENSES = ("MIT", "Apache-2.0", "BSD-3-Clause")
 _DESCRIPTION = "Compiler extension for stock Triton"
 _PASS_NAME = re.compile(r"[A-Z][a-z0-9]*([A-Z][a-z0-9]*)+")
 _OP_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Of a text that stands in TOML, in C++ and in Python strings.
 _PLAIN = re.compile(r'[^"\\{}\x00-\x1f\x7f]+')
 # Longer ones do not fit into a line of the generated files.
 _LONGEST_ID = 24
 _LONGEST_DESCRIPTION = 100
+_LINE = 120
 
 
 def template_dir() -> pathlib.Path:
@@ -153,6 +156,7 @@ def create(
     if op_name is not None:
         _check_named(op_name, "op", {"op", "dialect"}, kinds)
         names |= _named_op(op_name)
+    names = _names(kinds, names)
     if in_tree:
         if target is not None:
             raise OptionError("an extension of the tree has its place there", found=f"--output {target}")
@@ -165,7 +169,13 @@ def create(
         answers = {"description": description, "author": author, "license": license, "standalone": not in_tree}
         answers |= names
         made = render(scratch, identifier, kinds, **answers)
-        manifests.load(made)
+        manifest = manifests.load(made)
+        _check_alias(manifest, (path.read_text(encoding="utf-8") for path in made.rglob("*.py")))
+        if "op" in kinds:
+            modules = {
+                path.stem: path.read_text(encoding="utf-8") for path in made.glob(f"python/{manifest.package}/*.py")
+            }
+            _check_exported(names["__op"], modules, modules["ops"], modules["__init__"])
         if target.is_dir():
             # It may be where the shell is, and so is kept.
             for child in made.iterdir():
@@ -191,7 +201,7 @@ def create_pass(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
         UserError: The name is taken, or a file is in the way.
     """
     manifest = manifests.load(directory)
-    answers = {"standalone": False, **_named_pass(name)}
+    answers = {"standalone": False, **_names(["pass"], _named_pass(name))}
     name, snake = answers["__pass"], answers["__pass_snake"]
     _check_new_pass(manifest, f"{name}Pass")
     with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
@@ -221,13 +231,20 @@ def create_op(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
         UserError: The name is taken, a file is in the way, or the extension is laid out in another way.
     """
     manifest = manifests.load(directory)
-    answers = {"standalone": False, **_named_op(name)}
+    answers = {"standalone": False, **_names(["op"], _named_op(name))}
     stem = answers["__op_stem"]
     if f"{manifest.id}_{name}" in [entry.name for entry in manifest.ops]:
         raise UserError(
             f"the extension {manifest.id!r} has an op {name!r}", where=directory, hint="choose another name"
         )
     _check_new_pass(manifest, f"Lower{stem}Pass")
+    if [entry.name for entry in manifest.dialects] not in ([], [manifest.id]):
+        raise UserError(
+            "the dialect is laid out in another way than the template's",
+            where=directory / "pyproject.toml",
+            expected=f"a dialect {manifest.id}",
+            found=manifest.dialects[0].name,
+        )
     with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
         made = render(pathlib.Path(scratch), manifest.id, ["op"], **answers)
         edit = _Edit(directory, made, manifest)
@@ -237,6 +254,7 @@ def create_op(name: str, directory: pathlib.Path) -> list[pathlib.Path]:
         edit.define_passes()
         edit.define_op()
         edit.export(name)
+        _check_alias(manifest, [edit.texts[f"tests/python/test_{name}.py"]])
         edit.append_manifest(*(["dialects"] if manifest.dialects else []))
         return edit.commit()
 
@@ -257,6 +275,7 @@ class _Edit:
         self.include = f"include/{manifest.package}"
         self.package = f"python/{manifest.package}"
         self.texts: dict[str, str] = {}
+        self.newlines: dict[str, str] = {}
 
     def exists(self, name: str) -> bool:
         return (self.directory / name).exists()
@@ -266,14 +285,24 @@ class _Edit:
         for name in names:
             if self.exists(name):
                 raise UserError("a file is in the way", where=self.directory / name, hint="move it, or choose a name")
-            self.texts[name] = (self.made / name).read_text()
+            self.texts[name] = self.rendered(name)
+
+    def rendered(self, name: str) -> str:
+        return (self.made / name).read_text(encoding="utf-8")
 
     def add_missing(self, *names: str) -> None:
         """Take files over that do not exist."""
         self.add(*(name for name in names if not self.exists(name)))
 
     def read(self, name: str) -> str:
-        return (self.directory / name).read_text()
+        """Return the text of a file of the extension, whose lines will keep their ends."""
+        path = self.directory / name
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError("a file is no text", where=path, expected="UTF-8", found=str(error)) from error
+        self.newlines[name] = "\r\n" if "\r\n" in text else "\n"
+        return text.replace("\r\n", "\n")
 
     def insert(self, name: str, before: str, text: str) -> None:
         """Put ``text`` before the last line of a file that starts with ``before``."""
@@ -289,7 +318,7 @@ class _Edit:
 
     def definition(self, name: str) -> str:
         """Return the definitions of a TableGen file of ``made``."""
-        text = (self.made / name).read_text()
+        text = self.rendered(name)
         return text[text.index("\ndef ") : text.rindex("\n#endif")]
 
     def define_passes(self) -> None:
@@ -318,12 +347,12 @@ class _Edit:
         if not self.exists(header):
             self.add(header)
         else:
-            [declaration] = re.findall(r"^void [^;]+;", (self.made / header).read_text(), re.MULTILINE)
+            [declaration] = re.findall(r"^void [^;]+;", self.rendered(header), re.MULTILINE)
             self.insert(header, "} // namespace", declaration)
         if not self.exists(builders):
             self.add(builders)
         else:
-            made = (self.made / builders).read_text()
+            made = self.rendered(builders)
             self.texts[builders] = f"{self.read(builders).rstrip()}\n\n{made[made.index('void ') :]}"
 
     def export(self, name: str) -> None:
@@ -332,7 +361,7 @@ class _Edit:
         if not self.exists(ops):
             self.add(ops)
         else:
-            made = (self.made / ops).read_text()
+            made = self.rendered(ops)
             found = self.read(ops)
             for line in re.findall(r"^(?:import|from) (?!__future__).*$", made, re.MULTILINE):
                 if line not in found:
@@ -344,11 +373,10 @@ class _Edit:
             found = _extend_all(found, name, self.directory / ops)
             self.texts[ops] = f"{found.rstrip()}\n\n\n{made[made.index('@language') :]}"
         text = self.read(package)
-        imported = [
-            node
-            for node in _parsed(text, self.directory / package).body
-            if isinstance(node, ast.ImportFrom) and (node.level, node.module) == (1, "ops")
-        ]
+        lines = text.split("\n")
+        body = _parsed(text, self.directory / package).body
+        relative = [node for node in body if isinstance(node, ast.ImportFrom) and node.level == 1]
+        imported = [node for node in relative if node.module == "ops"]
         if len(imported) > 1 or any(alias.asname or alias.name == "*" for node in imported for alias in node.names):
             raise UserError(
                 "the package is laid out in another way than the template's",
@@ -358,25 +386,29 @@ class _Edit:
         if imported:
             [node] = imported
             names = sorted({*(alias.name for alias in node.names), name})
-            lines = text.splitlines(keepends=True)
-            lines[node.lineno - 1 : node.end_lineno] = [f"from .ops import {', '.join(names)}\n"]
-            text = "".join(lines)
+            lines[node.lineno - 1 : node.end_lineno] = _folded(
+                f"from .ops import {', '.join(names)}", "from .ops import (", names, ")"
+            )
+        elif relative:
+            # In their order, which is that of their names.
+            later = [node.lineno - 1 for node in relative if (node.module or "") > "ops"]
+            lines.insert(later[0] if later else relative[-1].end_lineno, f"from .ops import {name}")
+        elif "import tritonext" in lines:
+            at = lines.index("import tritonext") + 1
+            lines[at:at] = ["", f"from .ops import {name}"]
         else:
-            relative = sorted([*re.findall(r"^from \..*$", text, re.MULTILINE), f"from .ops import {name}"])
-            text = re.sub(r"(?m)^from \..*\n", "", text)
-            block = "import tritonext\n\n" + "\n".join(relative) + "\n"
-            text, count = re.subn(r"(?m)^import tritonext\n(?:\n(?=\n))?", lambda _: block, text, count=1)
-            if not count:
-                raise UserError(
-                    "the package is laid out in another way than the template's",
-                    where=self.directory / package,
-                    expected="a line `import tritonext`",
-                )
-        self.texts[package] = _extend_all(text, name, self.directory / package)
+            raise UserError(
+                "the package is laid out in another way than the template's",
+                where=self.directory / package,
+                expected="a line `import tritonext`",
+            )
+        self.texts[package] = _extend_all("\n".join(lines), name, self.directory / package)
+        modules = [path.stem for path in (self.directory / self.package).glob("*.py")]
+        _check_exported(name, modules, self.texts[ops], self.texts[package])
 
     def append_manifest(self, *skipped: str) -> None:
         """Append the entries of the manifest of ``made``, but for those of the arrays that are named."""
-        made = (self.made / "pyproject.toml").read_text()
+        made = self.rendered("pyproject.toml")
         entries = re.split(r"(?m)^(?=\[\[tool\.tritonext\.)", made)[1:]
         kept = [
             entry for entry in entries if not entry.startswith(tuple(f"[[tool.tritonext.{key}]]" for key in skipped))
@@ -384,16 +416,43 @@ class _Edit:
         self.texts["pyproject.toml"] = "\n".join([self.read("pyproject.toml"), "".join(kept).rstrip() + "\n"])
 
     def commit(self) -> list[pathlib.Path]:
-        """Check the manifest that comes out, and write every file."""
-        with _beside(self.directory / "pyproject.toml") as scratch:
-            (scratch / "pyproject.toml").write_text(self.texts["pyproject.toml"])
-            manifests.load(scratch)
-            for number, text in enumerate(self.texts.values()):
-                (scratch / str(number)).write_text(text)
-            for number, name in enumerate(self.texts):
+        """Check the manifest that comes out, and write every file, or where that fails none."""
+        text = self.texts["pyproject.toml"]
+        try:
+            tomllib.loads(text)
+        except ValueError as error:
+            raise UserError(
+                "the manifest is laid out in another way than the template's",
+                where=self.directory / "pyproject.toml",
+                expected="for each pass and op a table `[[tool.tritonext.passes]]` or `[[tool.tritonext.ops]]`",
+                found=str(error),
+            ) from error
+        with tempfile.TemporaryDirectory(prefix="tritonext-") as scratch:
+            pathlib.Path(scratch, "pyproject.toml").write_text(text, encoding="utf-8")
+            try:
+                manifests.load(scratch)
+            except ManifestError as error:
+                error.where = str(error.where).replace(scratch, str(self.directory))
+                raise
+        written: list[tuple[pathlib.Path, bytes | None]] = []
+        made: list[pathlib.Path] = []
+        try:
+            for name, text in self.texts.items():
                 path = self.directory / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                (scratch / str(number)).replace(path)
+                for parent in reversed([parent for parent in path.parents if not parent.exists()]):
+                    parent.mkdir()
+                    made.append(parent)
+                written.append((path, path.read_bytes() if path.exists() else None))
+                # In place: a file may be a link, and keeps its mode.
+                path.write_bytes(text.replace("\n", self.newlines.get(name, "\n")).encode())
+        except BaseException:
+            for path, content in written:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+            for parent in reversed(made):
+                with contextlib.suppress(OSError):
+                    parent.rmdir()
+            raise
         return sorted(map(pathlib.Path, self.texts))
 
 
@@ -404,6 +463,11 @@ def _parsed(text: str, where: pathlib.Path) -> ast.Module:
         raise UserError("a module is no Python", where=f"{where}:{error.lineno}", found=error.msg) from error
 
 
+def _folded(line: str, head: str, names: Sequence[str], end: str) -> list[str]:
+    """Return a statement that lists names: one line, or where that is too long a name on each."""
+    return [line] if len(line) <= _LINE else [head, *(f"    {name}," for name in names), end]
+
+
 def _extend_all(text: str, name: str, where: pathlib.Path) -> str:
     """Return the text of a module with ``name`` added to its ``__all__``."""
     for node in _parsed(text, where).body:
@@ -411,12 +475,74 @@ def _extend_all(text: str, name: str, where: pathlib.Path) -> str:
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
         if [target.id for target in targets if isinstance(target, ast.Name)] == ["__all__"]:
-            names = sorted({*ast.literal_eval(node.value), name})
-            line = "__all__ = " + repr(names).replace("'", '"')
-            lines = text.splitlines()
-            lines[node.lineno - 1 : node.end_lineno] = [line]
-            return "\n".join(lines) + "\n"
+            try:
+                names = sorted({*ast.literal_eval(node.value), name})
+            except (ValueError, TypeError) as error:
+                raise UserError(
+                    "what a module exports is not written out",
+                    where=f"{where}:{node.lineno}",
+                    expected="a list __all__",
+                ) from error
+            shown = [f'"{each}"' for each in names]
+            lines = text.split("\n")
+            lines[node.lineno - 1 : node.end_lineno] = _folded(
+                f"__all__ = [{', '.join(shown)}]", "__all__ = [", shown, "]"
+            )
+            return "\n".join(lines).rstrip("\n") + "\n"
     raise UserError("a module says nowhere what it exports", where=where, expected="a list __all__")
+
+
+def _bound(text: str) -> list[str]:
+    """Return each name of a module as often as something gets it: a function, a parameter, a variable, an import."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.alias):
+            found.append(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.append(node.name)
+        elif isinstance(node, ast.arg):
+            found.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+    return found
+
+
+def _check_alias(manifest: Manifest, texts: Iterable[str]) -> None:
+    """Refuse an id as which tests and examples import the package, and which they need for something else."""
+    statement = f"import {manifest.package} as {manifest.id}\n"
+    if any(statement in text and _bound(text).count(manifest.id) > 1 for text in texts):
+        raise OptionError(
+            "the tests of ops import the package by its id, and this one means something else in them",
+            expected="another id",
+            found=repr(manifest.id),
+        )
+
+
+def _check_exported(name: str, modules: Iterable[str], ops: str, package: str) -> None:
+    """Refuse the name of an op that the modules of the package need for something else."""
+    used = {node.id for node in ast.walk(ast.parse(ops)) if isinstance(node, ast.Name)}
+    twice = any(_bound(text).count(name) > 1 for text in (ops, package))
+    # A function `pipeline` of the package is what makes the extension's pipeline.
+    if twice or name in used or name in modules or name == "pipeline":
+        raise OptionError(
+            "the package needs that name for something else", expected="another name of the op", found=repr(name)
+        )
+
+
+def _check_apart(names: Mapping[str, str]) -> None:
+    """Refuse names that would give two files of the template one name."""
+    found = ["test_compare", "test_profile", "test_residency"]
+    found += [names["__pass"], f"test_{names['__pass_snake']}"]
+    found += [f"{verb}{names['__op_stem']}" for verb in ("Raise", "Lower")]
+    found += [f"test_{names['__op']}", f"test_raise_{names['__op']}"]
+    # The macro that guards the class of a pass is all capitals.
+    upper = [name.upper() for name in found]
+    if twice := [name for name in found if upper.count(name.upper()) > 1]:
+        raise OptionError(
+            "an extension would have two passes or two tests of one name",
+            found=", ".join(dict.fromkeys(twice)),
+            hint="choose another name",
+        )
 
 
 @contextlib.contextmanager
@@ -436,7 +562,7 @@ def _check_answers(identifier: str, kinds: Sequence[str], description: str, auth
     if not manifests.is_id(identifier) or keyword.iskeyword(identifier) or len(identifier) > _LONGEST_ID:
         raise OptionError(
             "that is no id of an extension",
-            expected=f"lower snake case such as loop_split, no keyword, at most {_LONGEST_ID} characters",
+            expected=f"lower snake case such as loop_split, no word of Python or C++, at most {_LONGEST_ID} characters",
             found=repr(identifier),
         )
     if not kinds or not set(kinds) <= KINDS.keys():
@@ -446,16 +572,21 @@ def _check_answers(identifier: str, kinds: Sequence[str], description: str, auth
             found=", ".join(map(repr, sorted(set(kinds) - KINDS.keys()))) or "none",
             details=[f"{name}: {summary}" for name, summary in KINDS.items()],
         )
-    if not _PLAIN.fullmatch(description) or len(description) > _LONGEST_DESCRIPTION or description.endswith("."):
+    if len(description) > _LONGEST_DESCRIPTION or description.endswith(".") or not _is_plain(description):
         raise OptionError(
             "that is no description",
             expected=f"one line of at most {_LONGEST_DESCRIPTION} characters without quotes, braces and a full stop",
             found=repr(description),
         )
-    if author and not _PLAIN.fullmatch(author):
+    if author and not _is_plain(author):
         raise OptionError("that is no name", expected="one line without quotes and braces", found=repr(author))
     if license not in LICENSES:
         raise OptionError("there is no text of that license", expected=", ".join(LICENSES), found=repr(license))
+
+
+def _is_plain(text: str) -> bool:
+    # Some characters that are not printed end a line for the readers of metadata.
+    return bool(_PLAIN.fullmatch(text)) and text.isprintable() and text == text.strip()
 
 
 def _check_named(name: str, what: str, possible: set[str], kinds: Sequence[str]) -> None:
@@ -478,7 +609,7 @@ def _named_pass(name: str) -> dict[str, str]:
         raise OptionError(
             "that is no name of a pass", expected="<Verb><Object> in camel case, such as CountStores", found=repr(name)
         )
-    return {"__pass": name, "__pass_snake": _WORD.sub("_", name).lower()}
+    return {"__pass": name, "__pass_snake": manifests.snake_case(name)}
 
 
 def _named_op(name: str) -> dict[str, str]:
@@ -491,7 +622,33 @@ def _named_op(name: str) -> dict[str, str]:
         raise OptionError(
             "that is no name of an op", expected="snake case and no keyword, such as row_sum", found=repr(name)
         )
-    return {"__op": name, "__op_stem": name.replace("_", " ").title().replace(" ", "")}
+    stem = "".join(word.capitalize() for word in name.split("_"))
+    # The tests of its lowering have the name that the manifest gives the pass.
+    if manifests.snake_case(f"Lower{stem}") != f"lower_{name}":
+        raise OptionError(
+            "that is no name of an op",
+            expected=f"words that stay apart in the class name {stem}Op",
+            found=repr(name),
+            hint="write out words of one letter, and begin none with a digit",
+        )
+    return {"__op": name, "__op_stem": stem}
+
+
+def _names(kinds: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the template's pass and op.
+
+    Raises:
+        OptionError: Two of its files would have one name.
+    """
+    defaults = json.loads((template_dir() / "cookiecutter.json").read_text(encoding="utf-8"))
+    names = {key: defaults[key] for key in ("__pass", "__pass_snake", "__op", "__op_stem")} | dict(chosen)
+    # What belongs to kinds that are not asked for is rendered and removed, and must not be in the way until then.
+    if "pass" not in kinds:
+        names |= _named_pass("OmitPasses")
+    if not {"dialect", "op"} & set(kinds):
+        names |= _named_op("omitted")
+    _check_apart(names)
+    return names
 
 
 def _check_target(target: pathlib.Path) -> None:
@@ -524,10 +681,10 @@ def _check_taken(identifier: str, with_dialect: bool) -> None:
 
 
 def _check_new_pass(manifest: Manifest, definition: str) -> None:
-    if definition in [entry.definition for entry in manifest.passes]:
-        raise UserError(
-            f"the extension {manifest.id!r} has a pass {definition.removesuffix('Pass')!r}", hint="choose another name"
-        )
+    for entry in manifest.passes:
+        # TableGen guards the class of a pass with a macro, whose name is all capitals.
+        if definition.upper() == entry.definition.upper():
+            raise UserError(f"the extension {manifest.id!r} has a pass {entry.stem!r}", hint="choose another name")
 
 
 def _tree() -> pathlib.Path:
@@ -576,7 +733,7 @@ def new(arguments: Sequence[str]) -> int:
         pass_name=options.pass_name,
         op_name=options.op_name,
     )
-    shown = os.path.relpath(made)
+    shown = shlex.quote(os.path.relpath(made))
     print(f"made {shown}\n")
     if options.in_tree:
         print(f"next:\n  nox -s build-{options.id}")

@@ -162,6 +162,8 @@ def lit_config(config: Any, settings: Any, extension: str) -> None:
             config.available_features.add("plugin-built")
     config.unsupported = "plugin-built" not in config.available_features
     config.substitutions += [
+        # Their paths, which lit puts in afterwards, may have spaces.
+        *((rf'(?<!"){name}\b', f'"{name}"') for name in ("%s", "%S", "%t")),
         ("%opt", f'"{sys.executable}" -m tritonext.opt --load {extension}'),
         ("%python", f'"{sys.executable}"'),
     ]

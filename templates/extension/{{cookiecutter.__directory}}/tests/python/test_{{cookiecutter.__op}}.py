@@ -8,9 +8,12 @@ import pytest
 import triton
 import triton.language as tl
 
+import tritonext
 import tritonext_{{cookiecutter.id}} as {{cookiecutter.id}}
-from tritonext.offline import TARGETS, Specialization, parse_signature
+from tritonext import offline
+from tritonext.offline import Specialization, parse_signature
 
+TARGETS = tritonext.extension("{{cookiecutter.id}}").manifest.targets or offline.TARGETS
 MAXIMUM = re.compile(r"\b(?:max\.f|v_max_f)")
 
 
