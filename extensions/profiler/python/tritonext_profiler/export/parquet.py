@@ -49,6 +49,9 @@ def write(profile: Profile, path: str | pathlib.Path) -> None:
     require()
     import pyarrow.parquet
 
+    # The mark that begins each span.
+    marked = np.full(len(profile.spans), -1)
+    marked[profile.marked] = np.arange(len(profile.marks))
     ends = np.cumsum(np.maximum(profile.warps["count"], 1))
     stops = np.searchsorted(ends, np.arange(_ROWS, (ends[-1] if len(ends) else 0) + _ROWS, _ROWS), side="right")
     writer, first = None, 0
@@ -57,7 +60,7 @@ def write(profile: Profile, path: str | pathlib.Path) -> None:
             # A table of no rows has its columns nevertheless.
             if writer is not None and stop <= first:
                 continue
-            table = _table(profile, np.arange(first, stop))
+            table = _table(profile, np.arange(first, stop), marked)
             if writer is None:
                 writer = pyarrow.parquet.ParquetWriter(path, table.schema, compression="zstd")
             writer.write_table(table)
@@ -67,7 +70,7 @@ def write(profile: Profile, path: str | pathlib.Path) -> None:
             writer.close()
 
 
-def _table(profile: Profile, rows: np.ndarray):
+def _table(profile: Profile, rows: np.ndarray, marked: np.ndarray):
     """Return the rows of some warps as a table of Arrow."""
     import pyarrow
 
@@ -85,9 +88,6 @@ def _table(profile: Profile, rows: np.ndarray):
     regions = [region for kernel in profile.kernels for region in kernel.regions]
     firsts = np.cumsum([0, *(len(kernel.regions) for kernel in profile.kernels)])
     place = np.where(spans["region"] == UNRECORDED, len(regions), firsts[launch["kernel"]] + spans["region"])
-    # The mark that begins each span, and its value.
-    marked = np.full(len(profile.spans), -1)
-    marked[profile.marked] = np.arange(len(profile.marks))
     mark = np.full(len(spans), -1)
     mark[warp["count"] > 0] = marked[profile.spans_of(rows)]
     marks = np.zeros(len(spans), profile.marks.dtype)
