@@ -15,6 +15,9 @@ from .model import CATEGORIES, Kernel, Loop, Region
 
 __all__ = ["iterations", "kernel_of", "table_of"]
 
+# PTX ISA, clusterlaunchcontrol.try_cancel.
+_TAKES_OVER = "clusterlaunchcontrol.try_cancel"
+
 
 def table_of(compiled: Any) -> Mapping[str, Any]:
     """Return the table of a compiled kernel, with the blocks that the launcher starts for each of the grid.
@@ -22,7 +25,8 @@ def table_of(compiled: Any) -> Mapping[str, Any]:
     The compiler does not know of clusters whose blocks are programs of their own, as TLX has them.
 
     Raises:
-        UserError: It has none, or one of another version.
+        UserError: It has none, or one of another version, or its blocks take over the work of others: launches are told
+            apart by the blocks that ended, and blocks whose work was taken over never begin.
     """
     table = getattr(compiled.metadata, "tritonext_profiler", None)
     if table is None:
@@ -33,6 +37,13 @@ def table_of(compiled: Any) -> Mapping[str, Any]:
             expected=f"version {VERSION}",
             found=table["version"],
             hint="clear Triton's cache",
+        )
+    if _TAKES_OVER in compiled.asm.get("ptx", ""):
+        raise UserError(
+            "launches of a kernel whose blocks take over the work of others cannot be told apart",
+            where=compiled.metadata.name,
+            found=_TAKES_OVER,
+            hint="profile a version whose blocks fetch their tiles from a counter, or have a tile each",
         )
     return {**table, "num_ctas": compiled.metadata.num_ctas}
 

@@ -381,7 +381,9 @@ def test_clusters_of_programs_have_as_many_blocks_as_the_launcher_starts(recordi
     memory = FakeMemory()
     # Compiled for one block, as the table says, and launched as two for each of the grid.
     metadata = types.SimpleNamespace(name="clustered", tritonext_profiler=ENTRY, num_ctas=2)
-    entry = table_of(types.SimpleNamespace(metadata=metadata))
+    entry = table_of(types.SimpleNamespace(metadata=metadata, asm={"ptx": ""}))
+    with pytest.raises(UserError, match="cannot be told apart"):
+        table_of(types.SimpleNamespace(metadata=metadata, asm={"ptx": "clusterlaunchcontrol.try_cancel.async"}))
     group = made(memory)
     ring = ring_of(group, entry, grid=(6,))
     for launch in range(8):
