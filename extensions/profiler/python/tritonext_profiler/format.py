@@ -151,6 +151,13 @@ def launches(filled: np.ndarray, segments: int) -> int:
     return int(filled["ended"].reshape(32, 8)[:segments, 0].min()) >> int(filled["shift"])
 
 
+def complete(filled: np.ndarray, segments: int, launches: int) -> bool:
+    """Return whether the blocks that ended are those of whole launches, at most so many, and nothing runs."""
+    ended = filled["ended"].reshape(32, 8)[:segments, 0]
+    count, rest = divmod(int(ended[0]), 1 << int(filled["shift"]))
+    return bool((ended == ended[0]).all()) and not rest and count <= launches
+
+
 def written(attempted: int, regions: np.ndarray, table: Mapping[str, Any]) -> int:
     """Return how many units of a segment were written.
 

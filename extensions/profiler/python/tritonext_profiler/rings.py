@@ -321,8 +321,31 @@ class Rings:
                     pass
         return hurry
 
+    def leave_out_torn(self) -> set[int]:
+        """Leave out rings in which other blocks ended than were launched, when nothing runs; return their kernels."""
+        # Graphs may be replayed at any time.
+        rings = [ring for ring in self.rings if not ring.lasting]
+        with self.memory.current():
+            slots = list(self._filled(rings))
+        torn = [
+            ring
+            for ring, slot in zip(rings, slots)
+            if not format.complete(slot, int(ring.table["segments"]), ring.issued // ring.per_launch)
+        ]
+        numbers = [ring.number for ring in torn]
+        self.chunks = [chunk for chunk in self.chunks if chunk.slot not in numbers]
+        self._times = [rows[~np.isin(rows["ring"], numbers)] for rows in self._times]
+        for ring in torn:
+            ring.lost = 0
+        return {ring.kernel for ring in torn}
+
     def _cursors(self, rings: Sequence[Ring]) -> Iterator[int]:
-        """Yield the segments of launches that have ended, of each ring, from as few copies as possible."""
+        """Yield the segments of launches that have ended, of each ring."""
+        for ring, slot in zip(rings, self._filled(rings)):
+            yield format.launches(slot, int(ring.table["segments"])) * ring.per_launch
+
+    def _filled(self, rings: Sequence[Ring]) -> Iterator[np.ndarray]:
+        """Yield the slot of each ring as the GPU has it, from as few copies as possible."""
         slabs: dict[int, list[Ring]] = {}
         for ring in rings:
             slabs.setdefault(_slab(self.memory, ring.slot), []).append(ring)
@@ -333,7 +356,7 @@ class Rings:
             for ring in members:
                 slots[ring.slot] = data[ring.slot - first :][: SLOT.itemsize].view(SLOT)[0]
         for ring in rings:
-            yield format.launches(slots[ring.slot], int(ring.table["segments"])) * ring.per_launch
+            yield slots[ring.slot]
 
     def _drain(self, ring: Ring, begun: int, final: bool) -> bool:
         """Read a piece of what is new; return whether it was whole, so that the next one may be."""

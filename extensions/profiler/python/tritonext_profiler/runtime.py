@@ -265,6 +265,8 @@ class profile:
             self._thread = None
         for rings in ended:
             self._attempt(rings, functools.partial(rings.drain, final=True))
+            if not self._late():
+                self._attempt(rings, functools.partial(self._doubt, rings))
         # Each waits for the disassembler.
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             kernels = list(pool.map(self._checked, range(len(self._tables))))
@@ -299,6 +301,11 @@ class profile:
             self._tell(f"what GPU {rings.memory.index} still holds is not read: {_sentence(error)}")
             return False
         return True
+
+    def _doubt(self, rings: Rings) -> None:
+        for number in sorted(rings.leave_out_torn()):
+            name = self._tables[number]["kernel"]
+            self._tell(f"{name} is left out: other blocks ended than were launched, so that launches are mixed up")
 
     def _loss(self, groups: list[Rings]) -> Loss:
         lossy = [ring for rings in groups for ring in rings.rings if ring.lost]

@@ -386,6 +386,7 @@ def test_clusters_of_programs_have_as_many_blocks_as_the_launcher_starts(recordi
         table_of(types.SimpleNamespace(metadata=metadata, asm={"ptx": "clusterlaunchcontrol.try_cancel.async"}))
     group = made(memory)
     ring = ring_of(group, entry, grid=(6,))
+    ring.issued = 8 * ring.per_launch
     for launch in range(8):
         emulate(memory, ring.data_ptr(), entry, recording, launch)
         group.drain()
@@ -393,6 +394,16 @@ def test_clusters_of_programs_have_as_many_blocks_as_the_launcher_starts(recordi
     back = decoded(group)
     assert np.array_equal(back.spans, assemble(*recording.columns).spans)
     assert set(back.launches["grid"]) == {12}
+    assert group.leave_out_torn() == set()
+    # Whoever does not know of the clusters is not given launches that are mixed up.
+    unaware = made(memory)
+    ring = ring_of(unaware, grid=(6,))
+    ring.issued = 8 * ring.per_launch
+    for launch in range(8):
+        emulate(memory, ring.data_ptr(), ENTRY, recording, launch)
+    unaware.drain(final=True)
+    assert unaware.leave_out_torn() == {0}
+    assert (unaware.chunks, ring.lost) == ([], 0)
 
 
 def test_iterations_of_nested_loops():
