@@ -60,9 +60,18 @@ void buildText(OpBuilder &builder, Location loc, StringRef text, StringRef const
   ttg::InlineAsmOp::create(builder, loc, TypeRange(), text, constraints, /*pure=*/false, operands);
 }
 
+// The mode of `instrumentation_mode` that inserts the concurrency sanitizer of stock behind the pass.
+constexpr llvm::StringLiteral sanitizer = "consan";
+
 class SeparateWarpsPass : public impl::SeparateWarpsPassBase<SeparateWarpsPass> {
 public:
+  using impl::SeparateWarpsPassBase<SeparateWarpsPass>::SeparateWarpsPassBase;
+
   void runOnOperation() override {
+    SmallVector<StringRef> modes;
+    StringRef(instrumentation).split(modes, ',');
+    if (llvm::any_of(modes, [](StringRef mode) { return mode.trim() == sanitizer; }))
+      return;
     SmallVector<Operation *> marked;
     llvm::SmallSetVector<Region *, 1> withTurns;
     getOperation().walk([&](Operation *op) {

@@ -62,7 +62,11 @@ def pipeline(loops: Any = "annotated", slots: Any = 0, schedule: Any = "auto", p
         "schedule": str(schedule),
         "pointers": str(pointers),
     }
-    declared = from_manifest(tritonext.extension("warpspec").manifest, {"warpspec_specialize_loops": options})
+    separate = {"instrumentation": KernelOption("instrumentation_mode")}
+    declared = from_manifest(
+        tritonext.extension("warpspec").manifest,
+        {"warpspec_specialize_loops": options, "warpspec_separate_warps": separate},
+    )
     # It fails on pointers, descriptors of the host, atomics and loops one after another.
     replaced = disable_pass("ttgir", "nvidia.hopper.hopper_warpspec", targets=_HOPPER)
     return dataclasses.replace(declared, steps=(*declared.steps, replaced))

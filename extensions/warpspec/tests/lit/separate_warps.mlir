@@ -1,4 +1,6 @@
 // RUN: %opt %s --pass warpspec-separate-warps | FileCheck %s
+// RUN: %opt %s --pass "warpspec-separate-warps{instrumentation=iisan,consan}" | FileCheck %s --check-prefix=STOCK
+// STOCK-NOT: ttg.inline_asm
 
 // Each warp waits and arrives for itself. Warp group 1 gives the first turn away, and group 0 takes
 // the last one.

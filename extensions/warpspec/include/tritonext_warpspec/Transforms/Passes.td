@@ -67,8 +67,14 @@ def SeparateWarpsPass : Pass<"warpspec-separate-warps", "mlir::ModuleOp"> {
     arrives once for itself. The stock lowering lets all warps of a task meet
     before one of them arrives. Where waits are marked for it, the two warp
     groups of a task take turns by named barriers. The pass runs in front of the one that places
-    barriers between threads, which has to see neither.
+    barriers between threads, which has to see neither. Where the concurrency
+    sanitizer instruments, it follows stock waits alone, and all stay.
   }];
+
+  let options = [
+    Option<"instrumentation", "instrumentation", "std::string", /*default=*/"",
+           "How the kernel is instrumented, as its option instrumentation_mode says">,
+  ];
 }
 
 def AuditBarriersPass : Pass<"warpspec-audit-barriers", "mlir::ModuleOp"> {
