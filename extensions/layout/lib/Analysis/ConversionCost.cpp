@@ -56,6 +56,12 @@ unsigned countPasses(SmallVector<uint32_t> words, unsigned banks) {
   return 1u << (distinct - getRank(words));
 }
 
+/// Whether a conversion, less what stays in its place, has no other dimensions than these.
+bool changesOnly(const LinearLayout &moved, ArrayRef<StringRef> dims) {
+  return llvm::all_of(moved.getInDimNames(),
+                      [&](StringAttr dim) { return llvm::is_contained(dims, dim.getValue()); });
+}
+
 /// Calls `ask` with an op that converts `source` to `target`, outside of any module: stock decides
 /// on ops.
 template <typename Function>
@@ -148,7 +154,9 @@ ConversionModel::SharedPlan ConversionModel::planExchange(const LinearLayout &so
                                                           const LinearLayout &destination,
                                                           unsigned bits) const {
   SmallVector<ttg::LocalMemOpTile> stores{{{}, {0, 1, 2}, {}}}, loads{{{}, {0, 1, 2}, {}}};
-  bool acrossBlocks = !isCvtDimSync(source, destination, getName(source, "block"));
+  StringAttr kBlock = getName(source, "block");
+  bool acrossBlocks =
+      source.getInDimSize(kBlock) != 1 && !isCvtDimSync(source, destination, kBlock);
   if (target)
     std::tie(stores, loads) = ttg::getSrcDstTiles(*target, bits, acrossBlocks);
   auto [memory, used] = ttg::optimalSwizzling(source, destination, stores, loads, bits);
@@ -281,9 +289,10 @@ ConversionCost ConversionModel::compute(RankedTensorType sourceType,
   StringAttr kWarp = getName(source, "warp"), kBlock = getName(source, "block");
   cost.warps = source.getInDimSize(kWarp);
   unsigned bits = getExchangeBits(sourceType.getElementType());
-  bool isLocal = cvtReordersRegisters(sourceType, destinationType);
-  bool shuffles =
-      !isLocal && probe(sourceType, destinationType, forceShuffle,
+  LinearLayout moved = minimalCvtLayout(sourceType, destinationType);
+  bool isLocal = changesOnly(moved, {"register"});
+  bool shuffles = !isLocal && changesOnly(moved, {"register", "lane"}) &&
+                  probe(sourceType, destinationType, forceShuffle,
                         [](ttg::ConvertLayoutOp op) { return cvtNeedsWarpShuffle(op); });
   if (!isLocal)
     cost.permutes = countPermutes(removeBroadcastRegisters(source),
@@ -294,9 +303,14 @@ ConversionCost ConversionModel::compute(RankedTensorType sourceType,
     cost.path = ConversionPath::Shuffle;
     addShuffles(cost, source, destination, bits);
   } else {
-    cost.path = !isCvtDimSync(source, destination, kBlock)  ? ConversionPath::ClusterShared
-                : !isCvtDimSync(source, destination, kWarp) ? ConversionPath::BlockShared
-                                                            : ConversionPath::WarpShared;
+    // Asking costs more than the shortcuts.
+    bool acrossBlocks =
+        source.getInDimSize(kBlock) != 1 && !isCvtDimSync(source, destination, kBlock);
+    bool acrossWarps = !changesOnly(moved, {"register", "lane", "block"}) ||
+                       !isCvtDimSync(source, destination, kWarp);
+    cost.path = acrossBlocks  ? ConversionPath::ClusterShared
+                : acrossWarps ? ConversionPath::BlockShared
+                              : ConversionPath::WarpShared;
     addExchange(cost, source, destination, bits);
   }
   double memory = prices->wavefront * (cost.stores.wavefronts + cost.loads.wavefronts) +
@@ -313,6 +327,10 @@ ConversionCost ConversionModel::compute(RankedTensorType sourceType,
 
 const ConversionCost &ConversionModel::getCost(RankedTensorType source, Attribute encoding,
                                                bool forceShuffle) const {
+  // The lowering knows elements by their size alone.
+  Type element = source.getElementType();
+  unsigned bits = isa<PointerType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  source = source.clone(IntegerType::get(source.getContext(), bits));
   std::unique_ptr<ConversionCost> &cost = known[{source, encoding, forceShuffle}];
   if (!cost)
     cost = std::make_unique<ConversionCost>(
@@ -327,11 +345,7 @@ const ConversionCost &ConversionModel::getCost(ttg::ConvertLayoutOp convert) con
 
 bool ConversionModel::canShuffle(RankedTensorType source, Attribute encoding) const {
   LinearLayout moved = minimalCvtLayout(source, source.cloneWithEncoding(encoding));
-  return llvm::all_of(moved.getInDimNames(),
-                      [](StringAttr dim) { return dim == "register" || dim == "lane"; }) &&
-         llvm::is_contained(
-             llvm::map_range(moved.getInDimNames(), [](StringAttr dim) { return dim.getValue(); }),
-             "lane");
+  return changesOnly(moved, {"register", "lane"}) && !changesOnly(moved, {"register"});
 }
 
 } // namespace tritonext::layout

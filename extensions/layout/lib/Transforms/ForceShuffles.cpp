@@ -24,7 +24,8 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    ConversionModel model(module);
+    auto &model = getAnalysis<ConversionModel>();
+    markAnalysesPreserved<ConversionModel>();
     module.walk([&](ttg::ConvertLayoutOp convert) { consider(convert, model); });
   }
 

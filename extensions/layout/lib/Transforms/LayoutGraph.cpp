@@ -216,7 +216,15 @@ ArrayRef<std::pair<unsigned, unsigned>> LayoutGraph::getUses(Value root) const {
   return found == usesOf.end() ? ArrayRef<std::pair<unsigned, unsigned>>() : found->second;
 }
 
-Price LayoutGraph::getPrice(const LayoutNode &node, const NodeLayouts &layouts) const {
+Price LayoutGraph::getPrice(unsigned node, const NodeLayouts &layouts) {
+  Attribute encoding = layouts.uses.empty() ? layouts.results.front() : layouts.uses.front();
+  auto [entry, isNew] = prices.try_emplace({node, encoding}, 0);
+  if (isNew)
+    entry->second = computePrice(nodes[node], layouts);
+  return entry->second;
+}
+
+Price LayoutGraph::computePrice(const LayoutNode &node, const NodeLayouts &layouts) const {
   Operation *op = node.op;
   if (isa<scf::ForOp, scf::IfOp>(op))
     return 0;

@@ -91,14 +91,15 @@ public:
 
 private:
   /// Returns how to change `access`, unless no exchange between warps belongs
-  /// to it or the change is not worth it; the latter is reported.
+  /// to it or the change is not worth it; the latter is reported. `axisInfo` is
+  /// made when it is needed first.
   std::optional<Candidate> consider(Operation *access, const ConversionModel &model,
-                                    ModuleAxisInfoAnalysis &axisInfo) const;
+                                    std::optional<ModuleAxisInfoAnalysis> &axisInfo);
 };
 
-std::optional<Candidate> LocalizeStoresPass::consider(Operation *access,
-                                                      const ConversionModel &model,
-                                                      ModuleAxisInfoAnalysis &axisInfo) const {
+std::optional<Candidate>
+LocalizeStoresPass::consider(Operation *access, const ConversionModel &model,
+                             std::optional<ModuleAxisInfoAnalysis> &axisInfo) {
   auto store = dyn_cast<StoreOp>(access);
   auto load = dyn_cast<LoadOp>(access);
   auto atomic = dyn_cast<AtomicRMWOp>(access);
@@ -122,7 +123,9 @@ std::optional<Candidate> LocalizeStoresPass::consider(Operation *access,
   if (!kept)
     return std::nullopt;
 
-  MemoryShape memory = getMemoryShape(pointer, mask, type, axisInfo);
+  if (!axisInfo)
+    axisInfo.emplace(getOperation());
+  MemoryShape memory = getMemoryShape(pointer, mask, type, *axisInfo);
   if (atomic)
     memory.maxVector = std::min(memory.maxVector, getAtomicVector(atomic));
   std::optional<LinearLayout> layout = chooseWarpLocalLayout(
@@ -254,8 +257,9 @@ void dropOrdering(ModuleOp module, SmallVectorImpl<Candidate> &candidates) {
 
 void LocalizeStoresPass::runOnOperation() {
   ModuleOp module = getOperation();
-  ConversionModel model(module);
-  ModuleAxisInfoAnalysis axisInfo(module);
+  auto &model = getAnalysis<ConversionModel>();
+  markAnalysesPreserved<ConversionModel>();
+  std::optional<ModuleAxisInfoAnalysis> axisInfo;
   SmallVector<Candidate> candidates;
   module.walk([&](Operation *op) {
     // An atomic whose result is used hands it to its lanes in the layout it has.

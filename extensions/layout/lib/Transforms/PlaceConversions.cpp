@@ -92,7 +92,7 @@ public:
 private:
   std::optional<Move> spread(ArrayRef<std::pair<unsigned, NodeLayouts>> seeds);
   bool choose(Move &move);
-  Account getAccount(const Move &move, bool isAfter) const;
+  Account getAccount(const Move &move, bool isAfter);
   SetVector<Value> getTouchedRoots(const Move &move) const;
   std::optional<Attribute> getNewEncoding(const Move &move, Value root) const;
 
@@ -208,8 +208,8 @@ bool Placer::choose(Move &move) {
     Questions asked;
     asked.isNew = cut.addQuestion();
     asked.isGone = node.repeatable ? cut.addQuestion() : asked.isNew;
-    cut.payIfYes(asked.isNew, graph.getPrice(node, layouts));
-    cut.payIfNo(asked.isGone, graph.getPrice(node, getLayouts(node)));
+    cut.payIfYes(asked.isNew, graph.getPrice(number, layouts));
+    cut.payIfNo(asked.isGone, graph.getPrice(number, getLayouts(node)));
     cut.payIfYesAndNo(asked.isGone, asked.isNew, MinimumCut::never);
     questions[number] = asked;
   }
@@ -292,7 +292,7 @@ bool Placer::choose(Move &move) {
   return changes;
 }
 
-Account Placer::getAccount(const Move &move, bool isAfter) const {
+Account Placer::getAccount(const Move &move, bool isAfter) {
   Account account;
   llvm::DenseSet<std::pair<Value, Attribute>> paid;
   auto getState = [&](std::optional<unsigned> node) {
@@ -333,7 +333,7 @@ Account Placer::getAccount(const Move &move, bool isAfter) const {
   for (unsigned number : numbers) {
     const LayoutNode &node = graph.nodes[number];
     auto addVersion = [&](const NodeLayouts &layouts) {
-      account.price += graph.getPrice(node, layouts);
+      account.price += graph.getPrice(number, layouts);
       for (auto [use, encoding] : llvm::zip_equal(node.uses, layouts.uses))
         addUse(use->get(), encoding);
     };
@@ -546,7 +546,8 @@ public:
     module.walk([&](ttg::ConvertLayoutOp) { converts = true; });
     if (!converts)
       return;
-    ConversionModel model(module);
+    auto &model = getAnalysis<ConversionModel>();
+    markAnalysesPreserved<ConversionModel>();
     MemoryAccesses memory(module);
     AccessTable accesses(module, memory);
     module.walk([&](FuncOp function) {

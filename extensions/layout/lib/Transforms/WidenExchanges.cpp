@@ -52,18 +52,24 @@ public:
     SmallVector<ttg::ConvertLayoutOp> candidates;
     module.walk([&](ttg::ConvertLayoutOp convert) {
       Type element = convert.getType().getElementType();
+      if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8)
+        return;
       const ConversionCost &cost = model.getCost(convert);
-      if (cost.path == ConversionPath::BlockShared && cost.rounds > 1 && element.isIntOrFloat() &&
-          element.getIntOrFloatBitWidth() >= 8)
+      if (cost.path == ConversionPath::BlockShared && cost.rounds > 1)
         candidates.push_back(convert);
     });
+    if (candidates.empty())
+      return;
+    size_t size = ModuleAllocation(module).getSharedMemorySize();
     for (ttg::ConvertLayoutOp convert : candidates)
-      widen(module, convert, model);
+      size = widen(module, convert, model, size);
   }
 
 private:
-  static void widen(ModuleOp module, ttg::ConvertLayoutOp convert, const ConversionModel &model) {
-    size_t before = ModuleAllocation(module).getSharedMemorySize();
+  /// Widens `convert` unless the kernel then needs more than the `before` bytes that it needs now;
+  /// returns what it needs afterwards.
+  static size_t widen(ModuleOp module, ttg::ConvertLayoutOp convert, const ConversionModel &model,
+                      size_t before) {
     unsigned rounds = model.getCost(convert).rounds;
 
     OpBuilder builder(convert);
@@ -82,7 +88,7 @@ private:
       emitRemark(RemarkKind::Applied, load, DEBUG_TYPE,
                  "the exchange takes one round instead of " + Twine(rounds) +
                      ", in memory that is free by then");
-      return;
+      return after;
     }
     builder.setInsertionPoint(load);
     auto restored = ttg::ConvertLayoutOp::create(builder, loc, type, source);
@@ -92,6 +98,7 @@ private:
     emitRemark(RemarkKind::Missed, restored, DEBUG_TYPE,
                "one round instead of " + Twine(rounds) + " would need " + Twine(after) +
                    " bytes of shared memory, now the kernel needs " + Twine(before));
+    return before;
   }
 };
 

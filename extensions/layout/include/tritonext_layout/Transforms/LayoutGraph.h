@@ -62,13 +62,17 @@ public:
   /// Returns the uses of `root`, as pairs of node and number of the use.
   llvm::ArrayRef<std::pair<unsigned, unsigned>> getUses(mlir::Value root) const;
 
-  /// Returns what the work of the node costs in other layouts, over the whole run of the kernel.
-  Price getPrice(const LayoutNode &node, const NodeLayouts &layouts) const;
+  /// Returns what the work of a node costs in other layouts, over the whole run of the kernel.
+  /// Prices are kept, since a search asks for the same many times.
+  Price getPrice(unsigned node, const NodeLayouts &layouts);
 
 private:
   void add(LayoutNode node);
+  Price computePrice(const LayoutNode &node, const NodeLayouts &layouts) const;
 
   const AccessTable &accesses;
+  /// By node and the layout of one tensor, from which the others follow.
+  llvm::DenseMap<std::pair<unsigned, mlir::Attribute>, Price> prices;
   llvm::DenseMap<mlir::Value, unsigned> producers;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<unsigned, unsigned>, 2>> usesOf;
 };
