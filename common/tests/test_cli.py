@@ -79,16 +79,16 @@ def test_a_missing_toolchain_is_an_error_like_the_others(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("place", "arguments"),
     [
-        ["tritonext", "list", "--json"],
-        ["tritonext", "pipeline", "--target", "cuda:90"],
-        ["tritonext.opt", "--list-passes"],
-        ["tritonext.toolchain", "--help"],
+        ("full", ["tritonext", "list", "--json"]),
+        ("closed", ["tritonext", "pipeline", "--target", "cuda:90"]),
+        ("gone", ["tritonext", "list", "--json"]),
+        ("full", ["tritonext.opt", "--list-passes"]),
+        ("gone", ["tritonext.opt", "--list-passes"]),
+        ("closed", ["tritonext.toolchain", "--help"]),
     ],
-    ids=" ".join,
 )
-@pytest.mark.parametrize("place", ["full", "closed", "gone"])
 def test_output_that_cannot_be_written(arguments, place):
     command = [sys.executable, "-m", *arguments]
     with contextlib.ExitStack() as stack:

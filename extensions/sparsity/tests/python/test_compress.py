@@ -33,6 +33,11 @@ TYPES = {
 LAYOUTS = ("plain", "rows", "odd rows", "columns", "transposed")
 
 
+def layouts_of(name: str) -> tuple[str, ...]:
+    """Return the layouts to try with a type: where elements lie depends on their size alone."""
+    return LAYOUTS if name in ("bfloat16", "float32", "int8") else ("rows", "transposed")
+
+
 def matrix(rng, element, rows: int, columns: int, share: float) -> np.ndarray:
     """Return bits of a matrix with about this share of zeros, of both signs, and with infinities and NaN."""
     bits = rng.integers(0, 1 << min(element.bits, 16), (rows, columns)).astype(element.storage)
@@ -87,8 +92,8 @@ def sparse(rng, name, rows, columns) -> np.ndarray:
 def test_compression_and_back(interpreter, name):
     rng = np.random.default_rng(len(name))
     step = ELEMENTS[name].columns_per_byte
-    cases = [(layout, sparse(rng, name, rows, columns * step))
-             for layout, (rows, columns) in itertools.product(LAYOUTS, [(1, 1), (5, 3), (33, 40)])]  # fmt: skip
+    shapes = itertools.product(layouts_of(name), [(1, 1), (5, 3), (33, 40)])
+    cases = [(layout, sparse(rng, name, rows, columns * step)) for layout, (rows, columns) in shapes]
     done = interpreter([compression(dense, name, layout) for layout, dense in cases])
     back = []
     for (layout, dense), (x, values, meta, violations) in zip(cases, done, strict=True):
@@ -167,7 +172,7 @@ def test_pruning(interpreter, name):
     rng = np.random.default_rng(len(name))
     step = ELEMENTS[name].columns_per_byte
     jobs, expected = [], []
-    for layout, (rows, columns) in itertools.product(LAYOUTS, [(3, 2 * step), (40, 33 * step)]):
+    for layout, (rows, columns) in itertools.product(layouts_of(name), [(3, 2 * step), (40, 33 * step)]):
         dense = matrix(rng, ELEMENTS[name], rows, columns, 0.2)
         scores = rng.integers(-3, 3, dense.shape).astype(np.float32)
         scores[scores == 2] = np.inf

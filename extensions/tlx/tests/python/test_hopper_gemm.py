@@ -63,12 +63,17 @@ def check_code(kernel, config):
         assert {"232", "40"} <= budgets
 
 
-@pytest.mark.parametrize("config", example.CONFIGS, ids=str)
+def different(configs):
+    """Return the configurations without those of which another one differs in the order of tiles alone."""
+    return list({example.replace(config, GROUP_M=8): config for config in configs}.values())
+
+
+@pytest.mark.parametrize("config", different(example.CONFIGS), ids=str)
 def test_products_overlap_and_nothing_spills(config):
     check_code(example.compile_for(config=config), config)
 
 
-@pytest.mark.parametrize("config", example.CONFIGS_8, ids=str)
+@pytest.mark.parametrize("config", different(example.CONFIGS_8), ids=str)
 def test_products_of_8_bits(config):
     kernel = example.compile_for(config=config, **EIGHT)
     check_code(kernel, config)
@@ -76,8 +81,9 @@ def test_products_of_8_bits(config):
     assert re.search(r"wgmma\S+f32\.e4m3\.e4m3", kernel.asm["ptx"])
 
 
-@pytest.mark.parametrize("epilogue", [example.add_bias, example.silu])
-@pytest.mark.parametrize("config", [example.WIDE, example.TURNS], ids=str)
+@pytest.mark.parametrize(
+    ("epilogue", "config"), [(example.add_bias, example.TURNS), (example.silu, example.WIDE)], ids=["bias", "silu"]
+)
 def test_epilogues_fit_into_the_registers(epilogue, config):
     check_code(example.compile_for(config=config, epilogue=epilogue, auxiliary="fp16"), config)
 
@@ -134,7 +140,7 @@ def simulate(config, shape, programs, seed, epilogue=example.plain, trans_b=Fals
     return result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     ("shape", "programs"),
     [
@@ -162,8 +168,7 @@ CLUSTERS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize(("trans_b", "seed"), [(False, 0), (True, 1), (False, 2)])
 @pytest.mark.parametrize(
     ("shape", "clusters"),
     [

@@ -103,8 +103,7 @@ class Problem:
         return out
 
 
-@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
-@pytest.mark.parametrize("incoming", [False, True], ids=["outgoing", "incoming"])
+@pytest.mark.parametrize(("dtype", "incoming"), [("fp16", False), ("bf16", True)], ids=["outgoing", "incoming"])
 def test_projections_stay_in_registers(example, dtype, incoming):
     kernel = example.compile_for("project", dtype=dtype, incoming=incoming)
     code, sass = stats(kernel), kernel.asm["sass"]
@@ -127,8 +126,7 @@ def test_products_overlap_and_nothing_spills(example, dtype):
     assert sorted(re.findall(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x(\d)", kernel.asm["sass"])) == ["0", "0", "1", "1"]
 
 
-@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
-@pytest.mark.parametrize("epilogue", ["plain", "add"])
+@pytest.mark.parametrize(("dtype", "epilogue"), [("fp16", "plain"), ("bf16", "add")])
 def test_the_result_stays_in_registers(example, dtype, epilogue):
     kernel = example.compile_for("finish", dtype=dtype, epilogue=getattr(example, epilogue))
     assert stats(kernel).spills == 0
