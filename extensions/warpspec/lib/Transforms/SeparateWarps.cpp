@@ -60,7 +60,8 @@ void buildText(OpBuilder &builder, Location loc, StringRef text, StringRef const
   ttg::InlineAsmOp::create(builder, loc, TypeRange(), text, constraints, /*pure=*/false, operands);
 }
 
-// The mode of `instrumentation_mode` that inserts the concurrency sanitizer of stock behind the pass.
+// The mode of `instrumentation_mode` that inserts the concurrency sanitizer of stock behind the
+// pass.
 constexpr llvm::StringLiteral sanitizer = "consan";
 
 class SeparateWarpsPass : public impl::SeparateWarpsPassBase<SeparateWarpsPass> {
