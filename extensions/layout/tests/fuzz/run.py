@@ -122,13 +122,17 @@ def _checked(seed: int, simulated: bool) -> Outcome:
         return check(seed, simulated)
 
 
-def _all(seeds: range, simulated: bool, jobs: int) -> Iterator[Outcome]:
+def _all(seeds: range, simulated: bool, jobs: int, seconds: float | None) -> Iterator[Outcome]:
     spawn = multiprocessing.get_context("spawn")
+    end = None if seconds is None else time.monotonic() + seconds
     with ProcessPoolExecutor(jobs, mp_context=spawn) as pool:
         tasks = {seed: pool.submit(_checked, seed, simulated) for seed in seeds}
         for seed, task in tasks.items():
             try:
-                yield task.result()
+                yield task.result(None if end is None else max(0.0, end - time.monotonic()))
+            except TimeoutError:
+                pool.shutdown(wait=False, cancel_futures=True)
+                return
             except BrokenProcessPool:
                 yield Outcome(seed, "a worker process ended; run the seeds behind the last good one singly")
                 return
@@ -140,6 +144,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="first seed (default: %(default)s)")
     parser.add_argument("--count", type=int, default=500, help="number of kernels (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, help="end after this time, with the kernels that are done")
     parser.add_argument("--simulate", action="store_true", help="run on the simulator of TTGIR")
     parser.add_argument("--print", action="store_true", dest="shown", help="print the kernels and run nothing")
     arguments = parser.parse_args(argv)
@@ -149,7 +154,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     started = time.monotonic()
     found = []
-    for outcome in _all(seeds, arguments.simulate, arguments.jobs):
+    for outcome in _all(seeds, arguments.simulate, arguments.jobs, arguments.seconds):
         found.append(outcome)
         if outcome.problem:
             print(f"seed {outcome.seed}: {outcome.problem}", flush=True)
