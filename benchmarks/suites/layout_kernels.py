@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -113,11 +113,12 @@ class Problem:
         return functools.partial(_kernel(case.fn, way)[grid], **self.arguments, **constants, **options)
 
     def results(self, call: Callable[[], Any]) -> list[torch.Tensor]:
-        """Return what a call writes."""
+        """Return what a call writes, and zeros where it writes nothing, which outputs for smaller tiles have."""
         for name, content in self.contents.items():
             self.arguments[name].copy_(content)
         call()
-        return [self.arguments[name].float() for name in self.outputs]
+        written = (self.arguments[name].to(torch.float32, copy=True) for name in self.outputs)
+        return [torch.nan_to_num(values, nan=0.0, posinf=torch.inf, neginf=-torch.inf) for values in written]
 
 
 @functools.cache
@@ -166,8 +167,10 @@ def _named(config: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in config.items()) or "as in the corpus"
 
 
-def measured(entry: Entry, bound: bool, environment: Environment, timer: Timer, seconds: float) -> Record:
-    """Tune, check and time one entry."""
+def measured(
+    entry: Entry, bound: bool, environment: Environment, timer: Timer, seconds: float, disassemblers: Executor
+) -> Callable[[], Record]:
+    """Tune, check and time one entry; return what makes the record when the machine code is counted."""
     problem = Problem(entry)
     configs = {way: _tuned(problem, way, timer) for way in WAYS}
     candidates = {way: problem.call(way, configs[way]) for way in WAYS}
@@ -181,12 +184,9 @@ def measured(entry: Entry, bound: bool, environment: Environment, timer: Timer, 
     error = harness.check(outputs, references, tolerance, "stock in the same configuration", torch.equal)
     rounds = harness.rounds_for(candidates, timer, seconds)
     samples = harness.measure(candidates, timer, rounds)
-    kernels = [candidate() for candidate in candidates.values()]
-    # A disassembler is another process.
-    with ThreadPoolExecutor(len(kernels)) as pool:
-        code = dict(zip(candidates, pool.map(_counts, kernels), strict=True))
-    for found in (samples, code):
-        found["stock_same"] = found[same]
+    samples["stock_same"] = samples[same]
+    code = {name: disassemblers.submit(_counts, candidate()) for name, candidate in candidates.items()}
+    code["stock_same"] = code[same]
     params = {
         "kernel": entry.case,
         "sizes": ", ".join(f"{name}={value}" for name, value in entry.sizes.items()),
@@ -195,7 +195,12 @@ def measured(entry: Entry, bound: bool, environment: Environment, timer: Timer, 
         "stock_config": _named(configs["stock"]),
         "rounds": rounds,
     }
-    return harness.record(SUITE, entry.name, params, Metric.microseconds(), samples, environment, error, code)
+
+    def record() -> Record:
+        counts = {name: counted.result() for name, counted in code.items()}
+        return harness.record(SUITE, entry.name, params, Metric.microseconds(), samples, environment, error, counts)
+
+    return record
 
 
 def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> Iterator[Record]:
@@ -203,10 +208,17 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
     torch.manual_seed(0)
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
     listed = json.loads(FILE.read_text())
-    for name in sorted(ENTRIES, key=lambda name: not listed[name]["bound"]):
-        if wanted in name:
-            yield measured(ENTRIES[name], listed[name]["bound"], environment, timer, seconds)
+    names = [name for name in sorted(ENTRIES, key=lambda name: not listed[name]["bound"]) if wanted in name]
+    finish = None
+    with ThreadPoolExecutor(len(WAYS) + 1) as disassemblers:
+        for name in names:
+            following = measured(ENTRIES[name], listed[name]["bound"], environment, timer, seconds, disassemblers)
             torch.cuda.empty_cache()
+            if finish is not None:
+                yield finish()
+            finish = following
+        if finish is not None:
+            yield finish()
 
 
 def compilations(wanted: str) -> list[tuple[str, int, str]]:

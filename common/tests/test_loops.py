@@ -10,7 +10,7 @@ from tritonext import inspect_code
 from tritonext.loops import SCENARIOS, Loops, Scenario, slower
 from tritonext.testing import kernels
 
-ADD, BRANCH, EXIT, LOAD, STORE, WAIT = 0x221, 0x947, 0x94D, 0x981, 0x988, 0xB1D
+ADD, COPY, BRANCH, EXIT, LOAD, STORE, WAIT = 0x221, 0x202, 0x947, 0x94D, 0x981, 0x988, 0xB1D
 END = (EXIT, {})
 
 
@@ -55,6 +55,11 @@ def test_a_use_waits_for_its_load():
     assert slower(at_once, late, 1, 1) == "its loops take 306 cycles instead of 386 where a load takes 300"
     assert slower(late, at_once, 1, 1) == ""
     assert slower(at_once, late, 64, 64) == ""
+
+
+def test_copies_of_registers_are_noticed_where_they_are_many():
+    assert loop(*WORK, *[(COPY, {})] * 3).copied
+    assert not loop(*WORK, (COPY, {})).copied
 
 
 def test_stores_to_shared_memory_hold_up_the_barrier():

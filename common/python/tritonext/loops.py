@@ -19,6 +19,8 @@ __all__ = ["SCENARIOS", "Loops", "Scenario", "slower"]
 _WORD = 16
 # Opcodes without the bits that say where operands come from.
 _BRANCH, _EXIT, _NO_OPERATION = 0x147, 0x14D, 0x118
+# A register is moved, or added to a product with the one that is zero.
+_MOVE, _MULTIPLY, _ZERO = 0x002, 0x024, 255
 # Predicates.
 _ALWAYS, _NEVER = 7, 15
 _GLOBAL_LOAD, _COPY = 0x181, 0x1AE
@@ -47,6 +49,8 @@ class Scenario:
 SCENARIOS = tuple(Scenario(latency, passes) for passes in (8, 1) for latency in (300, 600))
 """From what the L2 cache answers to what memory does, with and without conflicts in shared memory."""
 
+# Copies of registers are many from this share of a loop on.
+_COPIED = 0.1
 # What a pass may take longer: the replay is no more exact.
 _MARGIN = 0.015
 
@@ -59,6 +63,7 @@ class _Instruction:
     frees: int
     waits: tuple[int, ...]
     width: int
+    copies: bool
 
 
 class Loops:
@@ -75,6 +80,11 @@ class Loops:
         self.found = bool(self._bodies)
         if not self.found:
             self._bodies = [(1, _decoded(words)) for words in programs]
+
+    @property
+    def copied(self) -> bool:
+        """Whether a loop spends much on moving registers about, which the assembler may do without."""
+        return self.found and any(sum(each.copies for each in body) > _COPIED * len(body) for _, body in self._bodies)
 
     def cycles(self, scenario: Scenario, warps: float = 1.0) -> float:
         """Return the cycles of a pass for each warp of a scheduler, which issues one instruction in each.
@@ -211,4 +221,5 @@ def _decode(word: int) -> _Instruction:
         control >> 8 & 7,
         tuple(board for board in range(6) if waits >> board & 1),
         width,
+        opcode == _MOVE or (opcode == _MULTIPLY and word >> 24 & 0xFF == _ZERO),
     )

@@ -253,9 +253,16 @@ class ResourceGuard:
     shared_bytes: int = 16384
     loops: bool = False
 
-    def doubts(self, usage: Usage, target: str, loops: Loops | None = None) -> bool:
-        """Whether a kernel without the pipeline could spill less, leave more room, or have faster loops."""
-        if usage.spill_bytes or loops is not None:
+    def doubts(self, usage: Usage, target: str, loops: Loops | None = None, looped: bool = True) -> bool:
+        """Whether a kernel without the pipeline could spill less, leave more room, or have faster loops.
+
+        Args:
+            usage: What it takes with the pipeline.
+            target: Such as ``cuda:90``.
+            loops: Its loops with the pipeline, where they count.
+            looped: Whether the pipeline changes them.
+        """
+        if usage.spill_bytes or (loops is not None and (looped or loops.copied)):
             return True
         less = replace(
             usage,
@@ -457,7 +464,8 @@ def guard_resources(
         registers: So many registers fewer.
         shared_bytes: So many bytes less.
         loops: Whether to fall back also where a pass through the kernel's loops takes longer by an estimate from
-            machine code (:mod:`tritonext.loops`). Each kernel that the pipeline changes raises doubt. NVIDIA only.
+            machine code (:mod:`tritonext.loops`). A change in a loop raises doubt, and so do loops that copy registers.
+            NVIDIA only.
         targets: Backends or targets the step is for; all when empty.
 
     Raises:

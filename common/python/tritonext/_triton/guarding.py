@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -47,22 +48,29 @@ class Parting:
             behind that pass.
         before: The module there.
         found: Whether there is such a place.
+        looped: Whether passes change what is in a loop.
         resume: Runs the rest of the stage without the pipeline on that module.
     """
 
     place: int = 0
     before: _Module | None = None
     found: bool = False
+    looped: bool = False
     resume: Callable[[Any, dict], Any] | None = None
+    _here: _Module | None = None
 
     def arrive(self, place: int, module: Any) -> None:
         """Note the module in front of passes of the pipeline."""
+        self._here = _content(module)
         if not self.found:
-            self.place, self.before = place, _content(module)
+            self.place, self.before = place, self._here
 
     def leave(self, instead: bool, module: Any) -> None:
         """Note the module behind them; ``instead`` when a stock pass did not run."""
-        self.found = self.found or instead or _content(module) != self.before
+        after = _content(module)
+        if instead or after != self._here:
+            self.found = True
+            self.looped = self.looped or instead or _in_loops(after.text) != _in_loops(self._here.text)
 
 
 @dataclass
@@ -134,7 +142,8 @@ class Guard:
             return module
         after = _content(module)
         trial = self._kept = self._finish(self._stages, after, _copy(after), metadata)
-        if not self._limits.doubts(trial.usage, self._info.target, trial.loops):
+        looped = parting is None or parting.looped
+        if not self._limits.doubts(trial.usage, self._info.target, trial.loops, looped):
             return module
         try:
             # What passes say of this attempt is about no kernel of the program.
@@ -219,6 +228,32 @@ class _Module:
 
     text: str
     context: Any = field(compare=False, repr=False)
+
+
+_LOCATION = re.compile(r" loc\(.*\)$", re.MULTILINE)
+_VALUE = re.compile(r"%[\w:#]+")
+_ALIAS = re.compile(r"#\w+")
+
+
+def _in_loops(text: str) -> Counter[str]:
+    """Return the ops in loops of a module, without names of values and layouts."""
+    aliases = dict(line.split(" = ", 1) for line in text.splitlines() if line.startswith("#") and " = " in line)
+    regions: list[bool] = []
+    found: Counter[str] = Counter()
+    for line in _LOCATION.sub("", text).splitlines():
+        words = line.strip()
+        if words.startswith("}") and regions:
+            regions.pop()
+        opens = "scf.for" in words or "scf.while" in words
+        if opens or any(regions):
+            named = _VALUE.sub("%", words)
+            # The layout of a slice names that of its parent.
+            for _ in range(2):
+                named = _ALIAS.sub(lambda match: aliases.get(match[0], match[0]), named)
+            found[named] += 1
+        if words.endswith("{"):
+            regions.append(opens)
+    return found
 
 
 def _content(value: Any) -> Any:

@@ -4,6 +4,7 @@
 #include "tritonext_layout/Transforms/Recompute.h"
 #include "tritonext_layout/Transforms/WarpLocalLayout.h"
 
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "triton/Analysis/AxisInfo.h"
@@ -187,6 +188,14 @@ LocalizeStoresPass::consider(Operation *access, const ConversionModel &model,
   if (has.barriers >= had.barriers) {
     reportMissed(access, "the exchange would need " + Twine(has.barriers) +
                              " barriers, now it needs " + Twine(had.barriers));
+    return std::nullopt;
+  }
+  // A single barrier is worth less than what the assembler makes of another schedule by chance,
+  // unless it is one of a loop, or of a cluster.
+  bool isCheap = !access->getParentOfType<LoopLikeOpInterface>() && ttg::lookupNumCTAs(access) == 1;
+  if (isCheap && had.barriers - has.barriers < minBarriers) {
+    reportMissed(access, "it would save " + Twine(had.barriers - has.barriers) +
+                             " barriers, fewer than min-barriers = " + Twine(minBarriers));
     return std::nullopt;
   }
   if (has.scratchBytes > had.scratchBytes) {

@@ -180,8 +180,9 @@ std::optional<Move> Placer::spread(ArrayRef<std::pair<unsigned, NodeLayouts>> se
   move.before = getAccount(move, /*isAfter=*/false);
   move.after = getAccount(move, /*isAfter=*/true);
   const Account &was = move.before, &is = move.after;
-  if (is.price >= was.price || is.barriers > was.barriers || is.scratchBytes > was.scratchBytes ||
-      is.conversionsInLoops > was.conversionsInLoops)
+  bool isMoreOfTheSame = is.barriers == was.barriers && is.conversions > was.conversions;
+  if (isMoreOfTheSame || is.price >= was.price || is.barriers > was.barriers ||
+      is.scratchBytes > was.scratchBytes || is.conversionsInLoops > was.conversionsInLoops)
     return std::nullopt;
   return move;
 }

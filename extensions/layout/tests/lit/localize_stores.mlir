@@ -1,6 +1,6 @@
-// RUN: %opt %s --pass layout-localize-stores | FileCheck %s
-// RUN: %opt %s --pass layout-localize-stores --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %opt %s --pass "layout-localize-stores{loads=false}" | FileCheck %s --check-prefix=STORES
+// RUN: %opt %s --pass "layout-localize-stores{min-barriers=1}" | FileCheck %s
+// RUN: %opt %s --pass "layout-localize-stores{min-barriers=1}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %opt %s --pass "layout-localize-stores{loads=false min-barriers=1}" | FileCheck %s --check-prefix=STORES
 
 // A warp keeps its 64 rows of 128 columns: lanes walk along a row, 8 elements each.
 // CHECK-DAG: #[[$LINEAR:.+]] = #ttg.linear<{register = {{\[\[}}0, 1], [0, 2], [0, 4], [2, 0], [4, 0], [8, 0], [64, 0]], lane = {{\[\[}}0, 8], [0, 16], [0, 32], [0, 64], [1, 0]], warp = {{\[\[}}16, 0], [32, 0]], block = []}>

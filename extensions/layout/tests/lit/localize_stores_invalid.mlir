@@ -1,8 +1,8 @@
 // Accesses that the pass leaves as they are, and why.
-// RUN: %opt %s --pass layout-localize-stores -o %t.out
+// RUN: %opt %s --pass "layout-localize-stores{min-barriers=1}" -o %t.out
 // RUN: %opt %s -o %t.in
 // RUN: diff %t.in %t.out
-// RUN: %opt %s --pass layout-localize-stores --remarks -o %t 2>&1 | FileCheck %s
+// RUN: %opt %s --pass "layout-localize-stores{min-barriers=1}" --remarks -o %t 2>&1 | FileCheck %s
 // RUN: not %opt %s --pass "layout-localize-stores{min-vector-bits=wide}" 2>&1 | FileCheck %s --check-prefix=OPTION
 
 // OPTION: the pass layout_localize_stores does not accept its options

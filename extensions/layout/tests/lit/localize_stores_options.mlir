@@ -1,5 +1,5 @@
-// RUN: %opt %s --pass "layout-localize-stores{min-vector-bits=128}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=WIDE
-// RUN: %opt %s --pass "layout-localize-stores{min-vector-bits=64}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=ANY
+// RUN: %opt %s --pass "layout-localize-stores{min-vector-bits=128 min-barriers=1}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: %opt %s --pass "layout-localize-stores{min-vector-bits=64 min-barriers=1}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=ANY
 
 // The row stride is a multiple of 4 elements only.
 // WIDE: missed: a thread would move 64 bits at once, fewer than min-vector-bits = 128 [layout-localize-stores]

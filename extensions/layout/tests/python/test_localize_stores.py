@@ -36,10 +36,14 @@ EPILOGUES = (
 )
 
 
+PASSES = "layout:guard=false:min-barriers=1"
+"""Whatever they make of a kernel, for however little."""
+
+
 def compile_both(name: str, target: str, **overrides):
     """Return the stock kernel, the kernel with the extension, and the remarks about the latter."""
     stock = kernels.compile(name, target, **overrides)
-    with tritonext.use("layout:guard=false"), remarks.collect() as found:
+    with tritonext.use(PASSES), remarks.collect() as found:
         ours = kernels.compile(name, target, **overrides)
     return stock, ours, [remark for remark in found if remark.pass_name == "layout-localize-stores"]
 
@@ -72,7 +76,7 @@ def test_no_epilogue_gets_worse_on_any_target(name, target):
     if target not in kernels.get(name).targets:
         pytest.skip(f"the kernel {name} is not meant for {target}")
     stock = kernels.compile(name, target)
-    with tritonext.use("layout:guard=false"), remarks.collect() as found:
+    with tritonext.use(PASSES), remarks.collect() as found:
         ours = kernels.compile(name, target)
     before, after = stats(stock), stats(ours)
     # A row vector that is stored from the layout of a matrix is stored in narrower pieces, without an exchange.
@@ -90,7 +94,7 @@ def test_residual_comes_without_a_barrier_between_warps():
     stock, ours, found = compile_both("gemm_residual", "cuda:90")
     assert [remark.kind for remark in found] == ["applied", "applied"]
     assert stats(ours).barriers == stats(stock).barriers - 2
-    with tritonext.use("layout:loads=false"):
+    with tritonext.use(PASSES + ":loads=false"):
         stores_only = kernels.compile("gemm_residual", "cuda:90")
     assert stats(stores_only).barriers == stats(stock).barriers - 1
 

@@ -34,6 +34,8 @@ def LocalizeStoresPass : Pass<"layout-localize-stores", "mlir::ModuleOp"> {
   let options = [
     Option<"minVectorBits", "min-vector-bits", "unsigned", /*default=*/"0",
            "leave an access alone if a thread would move fewer bits at once than this">,
+    Option<"minBarriers", "min-barriers", "unsigned", /*default=*/"2",
+           "leave an access outside of loops alone if fewer barriers would fall">,
     Option<"loads", "loads", "bool", /*default=*/"true",
            "also localize loads that feed the accumulator's layout">,
   ];
