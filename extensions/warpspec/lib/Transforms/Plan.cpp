@@ -329,7 +329,7 @@ private:
                                                               return WalkResult::interrupt();
                                                             }).wasInterrupted();
       if (isHidden)
-        return decline(&op, "a product is under a condition");
+        return decline(&op, "a product is inside of " + quote(&op));
       if (!dot)
         continue;
       if (dot.getIsAsync())

@@ -655,7 +655,7 @@ tt.func public @shared_rows(%dq: !desc, %dk: !desc, %dv: !desc, %row: i32, %midd
 
 // -----
 
-// CHECK: missed: left to the stock schedule: a product is under a condition [warpspec-specialize-loops]
+// CHECK: missed: left to the stock schedule: a product is inside of 'scf.if' [warpspec-specialize-loops]
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
