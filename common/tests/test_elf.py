@@ -51,6 +51,17 @@ def test_tells_versioned_from_unversioned(libc, probe):
         assert not any(symbol.versioned for name, symbol in wanted.items() if name.startswith("_ZN4mlir"))
         assert any(symbol.versioned for symbol in wanted.values())
         assert "libtriton.so" in elf.needed
+        assert elf.search_paths == ()
+
+
+def test_finds_where_libraries_are_looked_for(probe, tmp_path):
+    content = probe.library.read_bytes()
+    path = tmp_path / "file"
+    for tag in (15, 29):
+        # In place of the number of relative relocations, which the dynamic linker can do without.
+        path.write_bytes(content.replace(struct.pack("<Q", 0x6FFFFFF9), struct.pack("<Q", tag), 1))
+        with Elf(path) as elf:
+            assert len(elf.search_paths) == 1
 
 
 def test_build_id_is_that_of_the_note():

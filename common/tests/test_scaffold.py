@@ -105,6 +105,7 @@ def test_layout_is_what_the_template_makes(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "scan", registry.Scan)
     made = scaffold.create("layout", ["pass"], in_tree=True, description=manifest.load(LAYOUT).description)
     assert made == tmp_path / "extensions" / "layout"
+    assert (made / "LICENSE").readlink() == (LAYOUT / "LICENSE").readlink()
     # Others are a start, which their authors go on from.
     for name in ("CMakeLists.txt", "tests/lit/lit.cfg.py", "tests/python/conftest.py"):
         assert (made / name).read_bytes() == (LAYOUT / name).read_bytes(), name

@@ -8,6 +8,7 @@ import pytest
 
 from tritonext import manifest, testing
 from tritonext.testing import install_copy, run_python
+from tritonext.testing.conformance import test_kernels as kernels
 
 CONFIG = """\
 from tritonext.testing import lit_config as configure
@@ -23,10 +24,11 @@ module {
 
 @pytest.fixture
 def suite(tmp_path) -> pathlib.Path:
-    directory = tmp_path / "tests" / "lit"
+    root = tmp_path / "a place"
+    directory = root / "tests" / "lit"
     directory.mkdir(parents=True)
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["tritonext.testing.pytest_plugin"]\n')
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (root / "conftest.py").write_text('pytest_plugins = ["tritonext.testing.pytest_plugin"]\n')
+    (root / "pytest.ini").write_text("[pytest]\n")
     (directory / "lit.cfg.py").write_text(CONFIG.format(extension="probe"))
     (directory / "good.mlir").write_text(GOOD)
     return directory
@@ -38,10 +40,9 @@ def run_pytest(suite: pathlib.Path, *arguments: str):
 
 
 def outcomes(done) -> dict[str, str]:
-    lines = [
-        line.split(" ") for line in done.stdout.splitlines() if line.startswith(("PASSED ", "FAILED ", "SKIPPED "))
-    ]
-    return {pathlib.Path(line[1].partition("::")[0]).name: line[0] for line in lines}
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("PASSED ", "FAILED ", "SKIPPED "))]
+    parts = (line.partition("::")[0].partition(" ") for line in lines)
+    return {pathlib.Path(path).name: outcome for outcome, _, path in parts}
 
 
 def test_every_file_of_a_suite_is_a_test(suite, probe):
@@ -115,3 +116,14 @@ def test_copies_are_whole_installations(probe, tmp_path):
     assert (found.id, package.name) == ("other", "tritonext_other")
     assert (package / "libtritonext_other.so").read_bytes() == probe.library.read_bytes()
     assert (tmp_path / f"tritonext_other-{probe.version}.dist-info" / "entry_points.txt").is_file()
+
+
+def test_the_corpus_is_compiled_in_the_environment_that_pytest_was_started_in(tmp_path, monkeypatch):
+    """What a test that imports an extension lets it do to this process changes the kernels of stock Triton as well."""
+    script = tmp_path / "corpus.py"
+    script.write_text(
+        "import os, sys\nopen(sys.argv[1], 'w').write(str(len(os.environ.get('TRITON_DISABLE_LINE_INFO', ''))))"
+    )
+    monkeypatch.setattr(kernels, "SCRIPT", script)
+    monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "1")
+    assert kernels.finish(kernels.start(tmp_path), tmp_path) == 0

@@ -23,6 +23,7 @@ _MACHINES = {62: "x86_64", 183: "aarch64"}
 _ET_DYN = 3
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
 _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 1, 4, 5, 6, 10
+_DT_RPATH, _DT_RUNPATH = 15, 29
 _DT_GNU_HASH, _DT_VERSYM = 0x6FFFFEF5, 0x6FFFFFF0
 _STB_LOCAL, _STB_WEAK = 0, 2
 _SYMBOL_SIZE = 24
@@ -88,8 +89,16 @@ class Elf:
     @property
     def needed(self) -> tuple[str, ...]:
         """Names of the libraries this one asks the dynamic linker to load."""
+        return self._named(_DT_NEEDED)
+
+    @property
+    def search_paths(self) -> tuple[str, ...]:
+        """Lists of directories in which this one asks the dynamic linker to look for them first."""
+        return self._named(_DT_RPATH, _DT_RUNPATH)
+
+    def _named(self, *tags: int) -> tuple[str, ...]:
         try:
-            return tuple(self._string(value) for tag, value in self._dynamic if tag == _DT_NEEDED)
+            return tuple(self._string(value) for tag, value in self._dynamic if tag in tags)
         except _DAMAGE as error:
             raise ElfError("the dynamic section is damaged") from error
 

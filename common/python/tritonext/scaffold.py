@@ -176,6 +176,9 @@ def create(
                 path.stem: path.read_text(encoding="utf-8") for path in made.glob(f"python/{manifest.package}/*.py")
             }
             _check_exported(names["__op"], modules, modules["ops"], modules["__init__"])
+        if in_tree:
+            # Its wheel brings the license of the repository.
+            (made / "LICENSE").symlink_to("../../LICENSE")
         if target.is_dir():
             # It may be where the shell is, and so is kept.
             for child in made.iterdir():

@@ -13,11 +13,21 @@ wheel (``test_wheel``), and the binaries and cache entries of kernels while it i
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 import pytest
 
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure", "pytest_generate_tests"]
+__all__ = [
+    "ENVIRONMENT",
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_generate_tests",
+]
+
+ENVIRONMENT = dict(os.environ)
+"""That of pytest before it imported any test: an extension that sets a knob of Triton sets a variable too."""
 
 _MODULES = ("library", "passes", "sources", "wheel", "kernels")
 

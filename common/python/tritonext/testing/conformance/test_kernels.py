@@ -16,6 +16,7 @@ import sys
 import pytest
 
 from tritonext.testing import run_python
+from tritonext.testing.conformance import ENVIRONMENT
 from tritonext.testing.conformance.subjects import chosen
 
 SCRIPT = pathlib.Path(__file__).with_name("corpus.py")
@@ -26,7 +27,7 @@ def start(directory: pathlib.Path, *arguments: str) -> subprocess.Popen[str]:
     """Start the script; its cache and result are in ``directory``."""
     directory.mkdir(exist_ok=True)
     environment = {
-        **os.environ,
+        **ENVIRONMENT,
         "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
         "TRITON_CACHE_DIR": str(directory / "cache"),
         "TRITON_DEFAULT_FP_FUSION": "1",

@@ -10,8 +10,12 @@ from tritonext.testing.conformance.subjects import source  # noqa: F401
 
 PASS_DEF = re.compile(r'^def\s+(\w+)\s*:\s*(?:Pass|InterfacePass)\s*<\s*"([^"]+)"', re.MULTILINE)
 REFUSAL = re.compile(r"signalPassFailure|emit(Op)?Error")
-STATEMENT = re.compile(
-    r"\b(?:emitError|emitOpError|emitWarning|emitRemark|attachNote|notifyFailure|reportMissed)\b[^;]*;", re.DOTALL
+EMITTERS = "emitError|emitOpError|emitWarning|emitRemark|attachNote|notifyFailure|reportMissed"
+# A function that is given the text of a message.
+HELPER = re.compile(
+    r"\b(\w+)\([^()]*\b(?:Twine|StringRef|string)\b[^()]*\)\s*(?:const\s*)?"
+    rf"\{{[^{{}}]*\b(?:{EMITTERS})\b[^{{}}]*\}}",
+    re.DOTALL,
 )
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -53,7 +57,9 @@ def test_every_message_is_matched_by_a_test(extension, source):  # noqa: F811
     tests = "".join(path.read_text() for path in source.files("tests/**/*.mlir", "tests/**/*.py")).replace('\\"', '"')
     missing = []
     for path in source.files("lib/**/*.cpp", "lib/**/*.h", "include/**/*.h"):
-        for statement in STATEMENT.findall(COMMENT.sub("", path.read_text())):
+        code = COMMENT.sub("", path.read_text())
+        emitters = "|".join([EMITTERS, *HELPER.findall(code)])
+        for statement in re.findall(rf"\b(?:{emitters})\b[^;]*;", code, re.DOTALL):
             for part in STRING.findall(statement):
                 text = part.replace('\\"', '"').replace("\\n", "\n").strip()
                 # Punctuation between values tells nothing about whether the message was seen.

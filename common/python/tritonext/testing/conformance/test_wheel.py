@@ -33,6 +33,20 @@ def test_tag_serves_every_python_on_a_glibc_old_enough(distribution):
         assert int(match[1]) <= int(limit[1])
 
 
+def test_asks_for_no_newer_glibc_than_its_tag(extension, distribution):
+    symbols = pytest.importorskip("tritonext.build.symbols", reason="install the SDK with `tritonext[build]`")
+    oldest = min(int(minor) for minor in re.findall(r"manylinux_2_(\d+)_", distribution.read_text("WHEEL")))
+    asked = [re.fullmatch(r"GLIBC_2\.(\d+)(?:\.\d+)?", name) for name in symbols.imported_versions(extension.library)]
+    assert max(int(match[1]) for match in asked if match) <= oldest
+
+
+def test_brings_its_license(distribution):
+    """Nearly every license asks that its text goes along with the program."""
+    assert distribution.metadata["License-Expression"] or distribution.metadata["License"]
+    kept = [file for file in distribution.files if file.parts[0].endswith(".dist-info")]
+    assert [file for file in kept if "licenses" in file.parts or re.match("LICEN[CS]E|COPYING", file.name)]
+
+
 def test_is_small(extension):
     files = (path for path in extension.root.rglob("*") if path.suffix != ".pyc" and path.is_file())
     # The limit is one of wheels, which are compressed file by file.
