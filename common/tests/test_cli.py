@@ -176,10 +176,10 @@ def test_list_shows_extensions_and_their_state(probe, tmp_path):
 def test_list_says_what_is_active_and_what_collides(probe, tmp_path):
     dialect = {"name": "probe", "class": "tritonext::other::ProbeDialect", "header": "tritonext_other/IR/Dialect.h"}
     install_copy(probe, tmp_path, manifest={"id": "other", "ops": [], "dialects": [dialect]})
-    done = run("list", path=(tmp_path,), environment={"TRITONEXT_ENABLE": "probe:mark=x"})
+    done = run("list", path=(tmp_path,), environment={"TRITONEXT_ENABLE": "probe:mark=x,absent"})
     rows = table(done.stdout)
     assert (rows["probe"]["active"], rows["other"]["active"]) == ("yes", "no")
-    assert rows["probe"]["state"].endswith("conflict: dialect probe of other")
+    assert rows["probe"]["state"] == "ok; conflict: dialect probe of other"
     assert rows["other"]["state"].endswith("conflict: dialect probe of probe")
     records = {record["id"]: record for record in json.loads(run("list", "--json", path=(tmp_path,)).stdout)}
     assert (records["probe"]["active"], records["probe"]["conflicts"]) == (False, ["dialect probe of other"])

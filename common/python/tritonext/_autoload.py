@@ -2,19 +2,18 @@
 
 The wheel installs ``tritonext_autoload.pth``, which imports this module at interpreter start when the variable is set.
 Nothing happens until ``triton`` is imported; then the pipelines are enabled for the process. Spawned workers inherit
-the variable and do the same. A mistake in the variable is raised by ``import triton``.
+the variable and do the same. A mistake in the variable is raised by ``import triton``. Where a module of tritonext or
+an extension imports it, that module is completed first: what an extension's pipeline is, its whole package says.
 """
 
 from __future__ import annotations
-
-from types import ModuleType
 
 from . import _import_hook
 
 __all__ = ["activate"]
 
 
-def activate(triton: ModuleType | None = None) -> None:
+def activate() -> None:
     """Enable what ``TRITONEXT_ENABLE`` describes.
 
     Raises:
@@ -33,4 +32,4 @@ def activate(triton: ModuleType | None = None) -> None:
         raise
 
 
-_import_hook.when_imported("triton", activate)
+_import_hook.when_imported("triton", lambda _: _import_hook.when_complete("tritonext", activate))

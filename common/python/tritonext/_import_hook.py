@@ -1,4 +1,4 @@
-"""Calling a function right after a module was imported, without importing it.
+"""Calling a function right after a module was imported, without importing it, or when imports under way are done.
 
 Uses the standard library only: it runs at interpreter start when ``TRITONEXT_ENABLE`` is set.
 """
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-__all__ = ["when_imported"]
+__all__ = ["when_complete", "when_imported"]
 
 
 def when_imported(name: str, function: Callable[[ModuleType], None]) -> None:
@@ -26,6 +26,37 @@ def when_imported(name: str, function: Callable[[ModuleType], None]) -> None:
         function(module)
     else:
         sys.meta_path.insert(0, _Finder(name, function))
+
+
+def when_complete(prefix: str, function: Callable[[], None]) -> None:
+    """Call ``function`` once the import under way of modules whose names begin with ``prefix`` is over.
+
+    Calls it at once when there is none. An exception of ``function`` is one of the import of the outermost of them.
+    """
+    for name, module in tuple(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        # Modules are in the order in which their imports began. Any other module lacks the attribute, or is complete.
+        if name.startswith(prefix) and getattr(spec, "_initializing", False) and type(spec) in _SPECS:
+            if type(spec) is importlib.machinery.ModuleSpec:
+                spec.__class__ = _Spec
+                spec._calls = []
+            spec._calls.append(function)
+            return
+    function()
+
+
+class _Spec(importlib.machinery.ModuleSpec):
+    """The specification of a module in an import under way, with what is to be called at its end."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "_initializing" and not value:
+            self.__class__ = importlib.machinery.ModuleSpec
+            for function in self.__dict__.pop("_calls"):
+                function()
+
+
+_SPECS = (importlib.machinery.ModuleSpec, _Spec)
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -294,8 +294,9 @@ def _ops(extension: InstalledExtension) -> list[str]:
         if child == 0:
             status = 1
             with contextlib.suppress(BaseException):
-                # What it prints is no part of the list.
+                # What it prints is no part of the list, and what is to be active no matter of this extension.
                 os.dup2(2, 1)
+                os.environ.pop("TRITONEXT_ENABLE", None)
                 try:
                     result = language.ops_of(extension.module(), extension.id)
                 except TritonextError as error:

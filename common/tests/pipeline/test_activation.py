@@ -14,7 +14,7 @@ import tritonext
 from tritonext import Pipeline, activation, disable_pass, insert_after, loader, wrap_stage
 from tritonext.errors import OptionError, PipelineError
 from tritonext.manifest import Requirement
-from tritonext.testing import run_python
+from tritonext.testing import install_copy, run_python
 
 COALESCE = ("ttgir", "ttgpuir.coalesce")
 ONE = Pipeline([insert_after(*COALESCE, "common.sccp")], name="one")
@@ -434,6 +434,25 @@ def test_mistake_in_the_variable_is_an_error_of_the_import(value, error):
     assert "imported" not in done.stdout
     assert error in done.stderr
     assert f"from the environment: TRITONEXT_ENABLE={value}" in done.stderr
+
+
+OWN_PIPELINE = """
+def pipeline():
+    from dataclasses import replace
+    from tritonext.pipeline import of_passes
+    return replace(of_passes(tritonext.extension("probe")), name="own")
+"""
+
+
+def test_a_package_that_imports_triton_is_completed_first(probe, tmp_path):
+    """Its own function `pipeline` is not there yet when triton is."""
+    with (install_copy(probe, tmp_path) / "__init__.py").open("a") as package:
+        package.write(OWN_PIPELINE)
+    code = f"{AUTOLOAD}import tritonext_probe, tritonext\nprint([pipeline.name for pipeline in tritonext.active()])\n"
+    code += "print(type(tritonext_probe.__spec__).__name__)"
+    done = run_python("-c", code, path=(tmp_path,), environment={"TRITONEXT_ENABLE": "probe"})
+    assert done.returncode == 0, done
+    assert done.stdout == "['own']\nModuleSpec\n"
 
 
 def test_empty_variable_activates_nothing():
