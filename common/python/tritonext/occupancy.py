@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-__all__ = ["Usage", "resident_programs", "useful_programs", "warps_of_scheduler"]
+__all__ = ["REGISTER_UNIT", "Usage", "resident_programs", "useful_programs", "warps_of_scheduler"]
+
+REGISTER_UNIT = 8
+"""Registers of a thread come in multiples of this."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,12 @@ class _Multiprocessor:
 
 
 def _nvidia(warps: int, programs: int, shared_kib: int) -> _Multiprocessor:
-    return _Multiprocessor(32, warps, programs, 65536, 8, shared_kib * 1024, 128, 1024)
+    return _Multiprocessor(32, warps, programs, 65536, REGISTER_UNIT, shared_kib * 1024, 128, 1024)
 
 
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 _NVIDIA = {
-    75: _Multiprocessor(32, 32, 16, 65536, 8, 64 * 1024, 256, 0),
+    75: _Multiprocessor(32, 32, 16, 65536, REGISTER_UNIT, 64 * 1024, 256, 0),
     80: _nvidia(64, 32, 164),
     86: _nvidia(48, 16, 100),
     87: _nvidia(48, 16, 164),
@@ -75,8 +78,8 @@ _NVIDIA = {
 }
 # AMD Instinct MI300 and CDNA 4 ISA references: 512 vector registers of each lane of a SIMD unit, eight waves on it.
 _AMD = {
-    "gfx942": _Multiprocessor(64, 32, 32, 4 * 512 * 64, 8, 64 * 1024, 512, 0),
-    "gfx950": _Multiprocessor(64, 32, 32, 4 * 512 * 64, 8, 160 * 1024, 1280, 0),
+    "gfx942": _Multiprocessor(64, 32, 32, 4 * 512 * 64, REGISTER_UNIT, 64 * 1024, 512, 0),
+    "gfx950": _Multiprocessor(64, 32, 32, 4 * 512 * 64, REGISTER_UNIT, 160 * 1024, 1280, 0),
 }
 
 

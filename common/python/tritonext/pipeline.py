@@ -28,7 +28,7 @@ from . import cachekey
 from .errors import ExtensionError, OptionError, PipelineError, UnknownPassError
 from .loops import Loops, slower
 from .manifest import STAGES, Manifest
-from .occupancy import Usage, useful_programs, warps_of_scheduler
+from .occupancy import REGISTER_UNIT, Usage, resident_programs, useful_programs, warps_of_scheduler
 
 if TYPE_CHECKING:
     from .registry import InstalledExtension
@@ -269,7 +269,11 @@ class ResourceGuard:
             registers=max(1, usage.registers - self.registers),
             shared_bytes=max(0, usage.shared_bytes - self.shared_bytes),
         )
-        return useful_programs(usage, target) != useful_programs(less, target)
+        if useful_programs(usage, target) != useful_programs(less, target):
+            return True
+        # Of warps that fill more than half of a multiprocessor, those count that one portion of registers is worth.
+        less = replace(usage, registers=max(1, usage.registers - min(self.registers, REGISTER_UNIT)))
+        return resident_programs(usage, target) != resident_programs(less, target)
 
     def reason(
         self, usage: Usage, plain: Usage, target: str, loops: Loops | None = None, plain_loops: Loops | None = None
@@ -277,7 +281,7 @@ class ResourceGuard:
         """Return why the kernel without the pipeline, which takes ``plain``, is better; empty when it is not."""
         if usage.spill_bytes > plain.spill_bytes:
             return f"it spills {plain.spill_bytes} bytes instead of {usage.spill_bytes}"
-        programs, others = (useful_programs(each, target) for each in (usage, plain))
+        programs, others = (resident_programs(each, target) for each in (usage, plain))
         if programs is not None and programs < others:
             return f"a multiprocessor holds {others} of its programs instead of {programs}"
         if loops is not None and plain_loops is not None:

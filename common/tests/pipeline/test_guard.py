@@ -213,15 +213,19 @@ def test_programs_of_a_multiprocessor(usage, target, programs):
 
 
 def test_what_raises_doubt():
-    guard = ResourceGuard(registers=8, shared_bytes=16384)
+    guard = ResourceGuard(registers=16, shared_bytes=16384)
     assert guard.doubts(Usage(40, 8, 0, 128), "cuda:90")
-    # Programs of 8 warps fit twice up to 128 registers of a thread. Four fill half of the warps; a fifth is no gain.
+    # Programs of 8 warps fit twice up to 128 registers of a thread. Four fill half of the warps, up to 64.
     assert guard.doubts(Usage(136, 0, 0, 256), "cuda:90")
+    assert guard.doubts(Usage(144, 0, 0, 256), "cuda:90")
     assert not guard.doubts(Usage(152, 0, 0, 256), "cuda:90")
-    assert not guard.doubts(Usage(48, 0, 0, 256), "cuda:90")
+    # A fifth needs 48.
+    assert guard.doubts(Usage(56, 0, 0, 256), "cuda:90")
+    assert not guard.doubts(Usage(64, 0, 0, 256), "cuda:90")
+    assert not guard.doubts(Usage(32, 0, 0, 256), "cuda:90")
     assert guard.doubts(Usage(32, 0, 120 * 1024, 128), "cuda:90")
     assert not guard.doubts(Usage(32, 0, 200 * 1024, 256), "cuda:90")
     assert guard.reason(Usage(32, 8, 0, 128), Usage(32, 4, 0, 128), "cuda:90") == "it spills 4 bytes instead of 8"
     assert guard.reason(Usage(32, 4, 0, 128), Usage(32, 8, 0, 128), "cuda:90") == ""
     assert "holds 4 of its programs instead of 3" in guard.reason(Usage(72, 0, 0, 256), Usage(64, 0, 0, 256), "cuda:90")
-    assert guard.reason(Usage(64, 0, 0, 256), Usage(48, 0, 0, 256), "cuda:90") == ""
+    assert "holds 5 of its programs instead of 4" in guard.reason(Usage(64, 0, 0, 256), Usage(48, 0, 0, 256), "cuda:90")
