@@ -10,6 +10,7 @@ from triton._C.libtriton import passes
 
 import tritonext
 from tritonext import PassRef, Pipeline, guard_resources, insert_after, remarks, replace_pass, wrap_stage
+from tritonext._triton.guarding import Parting
 from tritonext.errors import PipelineError
 from tritonext.occupancy import Usage, resident_programs
 from tritonext.pipeline import ResourceGuard, assembler_log
@@ -169,6 +170,34 @@ def staged_amd() -> Pipeline:
     """A pipeline that leaves the loops of AMD kernels as they are, and is always compared."""
     step = tritonext.disable_pass("ttgir", "amd.ttgpuir.pipeline", targets=("hip",))
     return Pipeline((step, guard_resources(registers=400, shared_bytes=65536)), name="flat")
+
+
+class Text:
+    """A module that is nothing but its text."""
+
+    context = None
+
+    def __init__(self, *ops: str, looped: str) -> None:
+        body = "  scf.for %i = %a to %b step %c  : i32 {\n" + looped + "\n    scf.yield\n  } loc(#loc3)"
+        self.text = "\n".join(("#blocked1 = #ttg.blocked<{order = [0]}>", *ops, body, "tt.return"))
+
+    def str(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize(
+    ("ops", "looped", "expected"),
+    [
+        (("%x = arith.addi %a, %b : i32",), "%y = tt.load %p : tensor<4x!tt.ptr<f32>, #blocked1> loc(#loc1)", False),
+        ((), "%other = tt.load %q : tensor<4x!tt.ptr<f32>, #blocked1> loc(#loc9)", False),
+        ((), "%y = tt.load %p : tensor<4x!tt.ptr<f32>, #ttg.slice<{dim = 0, parent = #blocked1}>>", True),
+    ],
+)
+def test_a_change_in_a_loop_is_told_from_one_outside(ops, looped, expected):
+    parting = Parting()
+    parting.arrive(4, Text(looped="%y = tt.load %p : tensor<4x!tt.ptr<f32>, #blocked1> loc(#loc1)"))
+    parting.leave(False, Text(*ops, looped=looped))
+    assert (parting.found, parting.looped) == (True, expected)
 
 
 def test_limits_are_part_of_the_key():

@@ -1,9 +1,11 @@
 // RUN: %opt %s --pass "layout-localize-stores{min-vector-bits=128 min-barriers=1}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=WIDE
 // RUN: %opt %s --pass "layout-localize-stores{min-vector-bits=64 min-barriers=1}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=ANY
+// RUN: %opt %s --pass "layout-localize-stores{min-barriers=8}" --remarks -o %t 2>&1 | FileCheck %s --check-prefix=FEW
 
 // The row stride is a multiple of 4 elements only.
 // WIDE: missed: a thread would move 64 bits at once, fewer than min-vector-bits = 128 [layout-localize-stores]
 // ANY: applied: each warp keeps its elements: {{.*}} vector bits 64 -> 64
+// FEW: missed: it would save {{[1-7]}} barriers, fewer than min-barriers = 8 [layout-localize-stores]
 
 #blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 128, 16]}>
