@@ -10,7 +10,7 @@ from tritonext import inspect_code
 from tritonext.loops import SCENARIOS, Loops, Scenario, slower
 from tritonext.testing import kernels
 
-ADD, COPY, BRANCH, EXIT, LOAD, STORE, WAIT = 0x221, 0x202, 0x947, 0x94D, 0x981, 0x988, 0xB1D
+ADD, COPY, BRANCH, EXIT, LOAD, STORE, MATRIX, WAIT = 0x221, 0x202, 0x947, 0x94D, 0x981, 0x988, 0x844, 0xB1D
 END = (EXIT, {})
 
 
@@ -26,7 +26,7 @@ def program(*instructions: tuple[int, dict]) -> bytes:
         struct.pack("<QQ", each & (1 << 64) - 1, each >> 64) for each in (word(o, **k) for o, k in instructions)
     )
     names = b"\0.text.kernel\0"
-    header = bytearray(64)
+    header = bytearray(b"\x7fELF\x02".ljust(64, b"\0"))
     struct.pack_into("<Q", header, 0x28, 64)
     struct.pack_into("<HHH", header, 0x3A, 64, 2, 1)
     start = 64 + 2 * 64
@@ -66,6 +66,9 @@ def test_stores_to_shared_memory_hold_up_the_barrier():
     kernel = loop(*[(STORE, {"bits": 6})] * 4, (WAIT, {}))
     assert kernel.cycles(Scenario(300, 1)) == 18
     assert kernel.cycles(Scenario(300, 8)) > 4 * 4 * 8
+    # Four matrices are as many bits, and the field of one is as that of less than 32 bits.
+    four, one = (loop(*[(MATRIX, {"bits": bits})] * 4, (WAIT, {})).cycles(Scenario(300, 8)) for bits in (1, 0))
+    assert four == kernel.cycles(Scenario(300, 8)) > one
 
 
 def test_inner_loops_count_ten_times():
@@ -82,6 +85,8 @@ def test_a_kernel_without_loops_is_slower_where_it_is_in_every_case():
     waiting = Loops(program(LOADED, USED, *WORK[:1], (ADD, {"stall": 15}), END), 80)
     assert {waiting.cycles(each) > once.cycles(each) for each in SCENARIOS} == {True}
     assert slower(once, waiting, 1, 1) == slower(once, loop(*WORK), 1, 1) == ""
+    # Whatever a stage gives that is no binary.
+    assert slower(once, Loops(b"", 80), 1, 1) == slower(Loops(b"{}", 80), once, 1, 1) == ""
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])

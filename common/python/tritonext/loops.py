@@ -24,7 +24,8 @@ _MOVE, _MULTIPLY, _ZERO = 0x002, 0x024, 255
 # Predicates.
 _ALWAYS, _NEVER = 7, 15
 _GLOBAL_LOAD, _COPY = 0x181, 0x1AE
-_SHARED = {0x184: 1, 0x188: 1, 0x03B: 4, 0x044: 4}
+_MATRICES = {0x03B, 0x044}
+_SHARED = {0x184, 0x188} | _MATRICES
 _STORES = {0x188, 0x044, 0x186, 0x18E, 0x1A6}
 _WAITS = {0x11D, 0x192, 0x1C6}
 # Cycles until a result is there, for what has no latency of its own scenario: documented ones of memory, shuffles,
@@ -117,7 +118,9 @@ def slower(loops: Loops, plain: Loops, warps: float, plain_warps: float) -> str:
     times = [
         (loops.cycles(scenario, warps), plain.cycles(scenario, plain_warps), scenario.latency) for scenario in SCENARIOS
     ]
-    worse = [(takes / other, takes, other, latency) for takes, other, latency in times if takes > other * (1 + _MARGIN)]
+    worse = [
+        (takes / other, takes, other, latency) for takes, other, latency in times if 0 < other * (1 + _MARGIN) < takes
+    ]
     # Of a kernel without loops many programs run at once, each in another place.
     if not worse or (not loops.found and len(worse) < len(times)):
         return ""
@@ -158,7 +161,9 @@ def _replay(body: Sequence[_Instruction], scenario: Scenario, repeats: int) -> i
 
 
 def _texts(cubin: bytes) -> Iterator[bytes]:
-    """Yield the code of each function in an ELF file."""
+    """Yield the code of each function in an ELF file of 64 bits; nothing else has code that is known here."""
+    if not cubin.startswith(b"\x7fELF\x02"):
+        return
     (table,) = struct.unpack_from("<Q", cubin, 0x28)
     size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
     sections = [struct.unpack_from("<IIQQQQ", cubin, table + number * size) for number in range(count)]
@@ -212,8 +217,9 @@ def _decode(word: int) -> _Instruction:
     width = 0
     # The assembler has placeholders that are never executed.
     if word >> 12 & 15 != _NEVER and (opcode in _SHARED or opcode in _STORES or opcode in (_GLOBAL_LOAD, _COPY)):
-        # Matrix accesses say how many matrices, others how many bits: 5 and 6 are 64 and 128.
-        width = _SHARED.get(opcode, 1) * {5: 2, 6: 4}.get(word >> 73 & 7, 1)
+        # Accesses to matrices say of how many they are, as a power of two, and others how many bits: 5 and 6 are 64 and
+        # 128.
+        width = 1 << (word >> 72 & 3) if opcode in _MATRICES else {5: 2, 6: 4}.get(word >> 73 & 7, 1)
     return _Instruction(
         opcode,
         control & 15,

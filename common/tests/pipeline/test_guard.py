@@ -147,6 +147,20 @@ def test_a_kernel_that_the_pipeline_leaves_alone_is_not_compared_to_its_end(wrap
     assert not hasattr(kernel.metadata, "tritonext_guard")
 
 
+@pytest.mark.parametrize("first", ["ttgir", "llir"])
+def test_a_later_stage_counts_where_the_first_one_changes_nothing(first):
+    def squeeze(inner, source, metadata, info):
+        return re.sub(r"(\.reqntid [^\n]*)", r"\1\n.maxnreg 24", inner(source, metadata))
+
+    idle = insert_after(first, "common.canonicalizer#-1", "common.canonicalizer")
+    squeezing = wrap_stage("ptx", squeeze, key="squeeze")
+    with tritonext.use(Pipeline((idle, squeezing, guard_resources()), name="squeezed")):
+        kept = kernels.compile("softmax", "cuda:90")
+    assert kept.metadata.tritonext_guard["kept"] == "without"
+    assert kept.metadata.tritonext_guard["reason"].startswith("it spills 0 bytes instead of")
+    assert ".maxnreg" not in kept.asm["ptx"]
+
+
 def test_the_second_compilation_begins_where_the_pipeline_changes_the_module(monkeypatch):
     runs = []
     for name in ("add_coalesce", "add_schedule_loops", "add_reorder_instructions"):

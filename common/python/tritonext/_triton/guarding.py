@@ -104,7 +104,8 @@ class Guard:
         first: The stage at which the two begin to differ.
         info: The compilation.
         pipelines: Names of what is guarded.
-        parting: What is found out about the first stage, where its passes are all that is changed in it.
+        alone: Whether the two differ in no other stage.
+        parting: What is found out about the first stage, where its passes are all that is changed.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Guard:
         first: str,
         info: StageInfo,
         pipelines: str,
+        alone: bool,
         parting: Parting | None,
     ) -> None:
         self._limits = limits
@@ -125,6 +127,7 @@ class Guard:
         self._later = names[names.index(first) + 1 :]
         self._info = info
         self._pipelines = pipelines
+        self._alone = alone
         self._parting = parting
         self._kept: _Trial | None = None
 
@@ -152,7 +155,7 @@ class Guard:
                     plain = parting.resume(_copy(parting.before), metadata_before)
                 else:
                     plain = self._fallback[self._first](_copy(before), metadata_before)
-                if plain.str_nodebug() == module.str_nodebug():
+                if self._alone and _bare(plain) == _bare(module):
                     return module
                 without = _content(plain)
                 other = self._finish(self._fallback, without, plain, metadata_before)
@@ -259,6 +262,11 @@ def _in_loops(text: str) -> Counter[str]:
 def _content(value: Any) -> Any:
     """Return what a stage gave in a form that no later stage changes."""
     return value if isinstance(value, str | bytes) else _Module(value.str(), value.context)
+
+
+def _bare(value: Any) -> Any:
+    """Return what a stage gave without its locations."""
+    return value if isinstance(value, str | bytes) else value.str_nodebug()
 
 
 def _copy(content: Any) -> Any:

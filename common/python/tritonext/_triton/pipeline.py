@@ -367,6 +367,7 @@ class Plan:
         guard: The step that guards resources, if any.
         guarded: Names of the pipelines that have one.
         begin: The first stage that they change.
+        alone: Whether it is the only one.
         stock: Upstream's function of that stage.
         fallback: What is planned without them.
     """
@@ -380,6 +381,7 @@ class Plan:
     guard: Step | None = None
     guarded: tuple[str, ...] = ()
     begin: str = ""
+    alone: bool = False
     stock: Callable | None = None
     fallback: Plan | None = None
 
@@ -408,12 +410,15 @@ class Plan:
             self.fallback.apply(without)
             names = " and ".join(self.guarded)
             info = self._info(self.begin)
-            Guard(self.guard.guard, stages, without, self.begin, info, names, parting).install(stages)
+            guard = Guard(self.guard.guard, stages, without, self.begin, info, names, self.alone, parting)
+            guard.install(stages)
 
     def _parts(self, stages: Mapping[str, Callable]) -> bool:
-        """Whether the first stage that a guarded pipeline changes is upstream's own, but for passes."""
+        """Whether a guarded pipeline changes one stage, which is upstream's own but for passes and gives a module."""
         return (
             self.guard is not None
+            and self.alone
+            and _RESULTS[self.begin] is ir.module
             and self.pipeline is None
             and self.begin in self.stages
             and stages[self.begin] is self.stock
@@ -539,6 +544,7 @@ def plan(
             result.guard = guards[-1][0]
             result.guarded = tuple(pipeline.name for pipeline in guarded)
             result.begin = _begin(changed, f"pipeline {result.guarded[-1]}, {result.guard}, target {info.target}")
+            result.alone = {step.stage for step in changed} == {result.begin}
             result.stock = stages.get(result.begin)
             result.fallback = plan(others, backend, stages, options, language)
     return result
