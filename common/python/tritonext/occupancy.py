@@ -17,8 +17,7 @@ class Usage:
 
     Args:
         registers: Registers of a thread.
-        spill_bytes: NVIDIA: bytes that a thread stores to and loads from spill memory, counted once for each
-            instruction. AMD: spill memory of a thread.
+        spill_bytes: Bytes that a thread stores to and loads from spill memory, counted once for each instruction.
         shared_bytes: Shared memory.
         threads: Threads.
     """

@@ -10,7 +10,7 @@ from triton._C.libtriton import passes
 
 import tritonext
 from tritonext import PassRef, Pipeline, guard_resources, insert_after, remarks, replace_pass, wrap_stage
-from tritonext._triton.guarding import Parting
+from tritonext._triton.guarding import Parting, amd_usage
 from tritonext.errors import PipelineError
 from tritonext.occupancy import Usage, resident_programs
 from tritonext.pipeline import ResourceGuard, assembler_log
@@ -178,6 +178,17 @@ def test_amd_binaries_are_compared_too():
     compared = kept.metadata.tritonext_guard
     assert compared["with"]["registers"] > 32
     assert compared["without"]["threads"] == compared["with"]["threads"] == 256
+
+
+def test_spills_of_amd_are_counted_by_instruction():
+    lines = (
+        "\tscratch_store_dwordx4 off, v[0:3], off ; 16-byte Folded Spill",
+        "\tscratch_load_dword v1, off, off offset:16",
+        "\tscratch_load_ushort v1, off, off",
+        "    .private_segment_fixed_size: 20",
+        "    .vgpr_count:     96",
+    )
+    assert amd_usage("\n".join(lines)) == (96, 24)
 
 
 def staged_amd() -> Pipeline:

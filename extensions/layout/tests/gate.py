@@ -337,10 +337,12 @@ def worse(found: Comparison) -> list[str]:
         return []
     if not isinstance(ours, Measured):
         return [f"does not compile: {ours}"]
+    # An assembler may spill less in narrower pieces.
+    less_spilled = ours.stack_bytes < stock.stack_bytes
     return [
         f"{label} {before} -> {after}"
         for label, before, after, more in (
-            ("spill instructions", stock.spills, ours.spills, ours.spills > stock.spills),
+            ("spill instructions", stock.spills, ours.spills, ours.spills > stock.spills and not less_spilled),
             ("spill bytes", stock.stack_bytes, ours.stack_bytes, ours.stack_bytes > stock.stack_bytes),
             ("resident warps", stock.warps, ours.warps, ours.warps < stock.warps),
         )

@@ -24,13 +24,14 @@ from tritonext.loops import Loops
 from tritonext.occupancy import Usage
 from tritonext.pipeline import ResourceGuard, StageInfo
 
-__all__ = ["Guard", "Parting", "comparing"]
+__all__ = ["Guard", "Parting", "amd_usage", "comparing"]
 
 FLAG = "resource-guard"
 
 _comparing: ContextVar[bool] = ContextVar("tritonext_comparing", default=False)
 
 _REGISTERS = re.compile(r"Used (\d+) registers")
+_SCRATCH = re.compile(r"^\s+scratch_(?:load|store)_[a-z]+(?:x(\d))?\b", re.MULTILINE)
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
@@ -217,7 +218,7 @@ class Guard:
 
     def _usage(self, log: list[str], results: Mapping[str, Any], metadata: Mapping[str, Any]) -> Usage:
         if "amdgcn" in results:
-            registers, spilled = _amd_usage(results["amdgcn"])
+            registers, spilled = amd_usage(results["amdgcn"])
         else:
             # A wrapper of the stage may try several times, such as once more without what it measures with.
             registers, spilled = _nvidia_usage(log[-1] if log else "")
@@ -290,11 +291,9 @@ def _nvidia_usage(log: str) -> tuple[int, int]:
     return max(registers), sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(log))
 
 
-def _amd_usage(assembly: str) -> tuple[int, int]:
-    counts = []
-    for key in (".vgpr_count", ".private_segment_fixed_size"):
-        match = re.search(rf"^\s*{re.escape(key)}:\s+(\d+)", assembly, re.MULTILINE)
-        if match is None:
-            raise InternalError("the assembly has no kernel metadata", expected=key, found=assembly[-500:])
-        counts.append(int(match[1]))
-    return counts[0], counts[1]
+def amd_usage(assembly: str) -> tuple[int, int]:
+    """Return the registers of a thread, and the bytes that it stores to and loads from spill memory."""
+    match = re.search(r"^\s*\.vgpr_count:\s+(\d+)", assembly, re.MULTILINE)
+    if match is None:
+        raise InternalError("the assembly has no kernel metadata", expected=".vgpr_count", found=assembly[-500:])
+    return int(match[1]), sum(4 * int(words or 1) for words in _SCRATCH.findall(assembly))

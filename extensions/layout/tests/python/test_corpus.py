@@ -105,6 +105,7 @@ $L__BB0_1:
         (counts(), []),
         (counts(registers=200, instructions=900, shared_bytes=99), []),
         (counts(spills=9), ["spill instructions 8 -> 9"]),
+        (counts(spills=9, stack_bytes=4), []),
         (counts(stack_bytes=16), ["spill bytes 8 -> 16"]),
         (counts(warps=4), ["resident warps 8 -> 4"]),
         ("Error: no", ["does not compile: Error: no"]),
