@@ -7,6 +7,7 @@ import re
 
 import gate
 import pytest
+import times
 from corpus import KERNELS
 from fuzz import run as fuzz
 
@@ -132,6 +133,17 @@ def test_worse_kernels_are_named_with_the_reason(ours, reasons):
 )
 def test_resident_warps_follow_from_registers_and_shared_memory(target, warps, registers, shared, resident):
     assert gate.resident_warps(target, warps, registers, shared) == resident
+
+
+def test_times_are_compared_by_kernel_and_in_all():
+    [found] = times.measure_times(["heads_first"], "cuda:90", 1)
+    assert 0 < found.stock < 60
+    assert 0 < found.ours < 60
+    slow = times.Times("slow", "cuda:90", 1.0, 3.0, True)
+    fast = times.Times("fast", "cuda:90", 3.0, 3.0, False)
+    first, _, last = times.report([fast, slow]).splitlines()
+    assert first == "slow, cuda:90: 1.000 s -> 3.000 s, 3.00 times, compared with stock"
+    assert last.startswith("2 kernels, 1 of them compiled twice: 1.50 times the processor time of stock, 2.00 times")
 
 
 def test_totals_leave_out_what_does_not_compile():
