@@ -28,8 +28,8 @@ _MATRICES = {0x03B, 0x044}
 _SHARED = {0x184, 0x188} | _MATRICES
 _STORES = {0x188, 0x044, 0x186, 0x18E, 0x1A6}
 _WAITS = {0x11D, 0x192, 0x1C6}
-# Assumed cycles until a result is there, the same on every GPU: of shared and local memory, shuffles, matrices, and units
-# that serve a quarter of a warp. What no scoreboard guards has its latency in the stall counts.
+# Assumed cycles until a result is there, the same on every GPU: of shared memory, shuffles, matrices, and units that
+# serve a quarter of a warp. What no scoreboard guards has its latency in the stall counts.
 _LATENCY = {0x184: 33, 0x03B: 33, 0x189: 25, 0x03C: 33, 0x108: 22, 0x106: 22, 0x105: 22, 0x045: 22, 0x1F0: 128}
 _OTHER = 15
 
