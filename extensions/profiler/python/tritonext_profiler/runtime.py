@@ -220,14 +220,15 @@ class profile:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+        # A launch under way may reach the GPU behind the wait, and be over before the slots are freed.
+        late = bool(self._under_way)
         for rings in self._rings.values():
             if rings is not None:
                 try:
                     rings.close()
                     # What had begun before may still write.
                     rings.memory.synchronize()
-                    # The GPU may get a launch later that is under way.
-                    rings.free(keep_slots=bool(self._under_way))
+                    rings.free(keep_slots=late)
                 except TritonextError as error:
                     self._tell(f"buffers stay allocated: {_sentence(error)}")
         with _lock:

@@ -195,10 +195,10 @@ def test_threads_have_complete_data_of_their_own(world, monkeypatch):
     assert p.data.warps["closed"].all()
 
 
-@pytest.mark.parametrize("in_time", [True, False])
-def test_a_launch_of_another_thread_is_waited_for_or_told_of(world, monkeypatch, in_time):
+@pytest.mark.parametrize("when", ["in time", "late", "behind the last wait"])
+def test_a_launch_of_another_thread_is_waited_for_or_told_of(world, monkeypatch, when):
     launch()
-    monkeypatch.setattr(runtime, "_PATIENCE", 60 if in_time else 0.01)
+    monkeypatch.setattr(runtime, "_PATIENCE", 60 if when == "in time" else 0.01)
     given, goes_on, run, pointers = threading.Event(), threading.Event(), world.run, []
 
     def slow(pointer):
@@ -213,7 +213,7 @@ def test_a_launch_of_another_thread_is_waited_for_or_told_of(world, monkeypatch,
     p.__enter__()
     thread.start()
     assert given.wait(60)
-    if in_time:
+    if when == "in time":
         settle = p._settle
 
         def waits():
@@ -226,6 +226,14 @@ def test_a_launch_of_another_thread_is_waited_for_or_told_of(world, monkeypatch,
         p.__exit__(None, None, None)
         assert (len(p.data.launches), p.data.notices) == (1, ())
     else:
+        waits = iter((False, when == "behind the last wait"))
+
+        def synchronize():
+            if next(waits):
+                goes_on.set()
+                thread.join()
+
+        monkeypatch.setattr(world.gpu, "synchronize", synchronize)
         with pytest.warns(ProfileWarning, match="1 launches of other threads were still under way"):
             p.__exit__(None, None, None)
         assert len(p.data.launches) == 0
