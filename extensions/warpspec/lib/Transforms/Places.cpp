@@ -53,7 +53,7 @@ public:
           loop && argument == loop.getInductionVar())
         return isFromTable(loop.getLowerBound()) || isFromTable(loop.getStep());
     Operation *op = address.getDefiningOp();
-    return !op || op->getNumRegions() != 0 || isa<tt::LoadOp>(op) ||
+    return !op || op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
            llvm::any_of(op->getOperands(), [&](Value operand) { return isFromTable(operand); });
   }
 

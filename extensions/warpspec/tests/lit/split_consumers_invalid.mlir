@@ -394,3 +394,40 @@ tt.func public @table(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensord
   tt.return
 }
 }
+
+// -----
+
+// So may one that a descriptor reads.
+// ROWS: not cooperative: 'tt.atomic_rmw' may add different tiles in one place
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [8, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [8, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#words = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 32}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 8 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @map(%da: !tt.tensordesc<128x64xf16, #shared>, %db: !tt.tensordesc<64x128xf16, #shared>, %map: !tt.tensordesc<128x128xi32, #words>, %p: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %first: i32, %last: i32, %size: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #mma>
+  scf.for %tile = %first to %last step %c1 : i32 {
+    %row = arith.divsi %tile, %c2 : i32
+    %part = arith.remsi %tile, %c2 : i32
+    %r = scf.for %k = %part to %size step %c64 iter_args(%c = %zero) -> (tensor<128x128xf32, #mma>) : i32 {
+      %a = tt.descriptor_load %da[%row, %k] : !tt.tensordesc<128x64xf16, #shared> -> tensor<128x64xf16, #blocked>
+      %sa = ttg.local_alloc %a : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+      %b = tt.descriptor_load %db[%k, %c0] : !tt.tensordesc<64x128xf16, #shared> -> tensor<64x128xf16, #blocked>
+      %sb = ttg.local_alloc %b : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
+      %d = ttng.warp_group_dot %sa, %sb, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x128xf16, #shared, #smem> -> tensor<128x128xf32, #mma>
+      scf.yield %d : tensor<128x128xf32, #mma>
+    }
+    %places = tt.descriptor_load %map[%row, %c0] : !tt.tensordesc<128x128xi32, #words> -> tensor<128x128xi32, #mma>
+    %start = tt.splat %p : !tt.ptr<f32> -> tensor<128x128x!tt.ptr<f32>, #mma>
+    %sums = tt.addptr %start, %places : tensor<128x128x!tt.ptr<f32>, #mma>, tensor<128x128xi32, #mma>
+    %was = tt.atomic_rmw fadd, relaxed, gpu, %sums, %r : (tensor<128x128x!tt.ptr<f32>, #mma>, tensor<128x128xf32, #mma>) -> tensor<128x128xf32, #mma>
+  } {tt.warp_specialize}
+  tt.return
+}
+}
