@@ -228,8 +228,10 @@ def test_blocks_end_while_another_thread_launches():
             with tritonext_profiler.profile("matmul", ("auto", "header", "all")[number % 3], sample=1) as p:
                 other()
                 time.sleep(0.02)
-            assert len(p.data.launches) == sum(event.kind == "launch" for event in p.data.events) > 1
-            assert (p.data.notices, bool(p.data.loss)) == ((), False)
+            launched = sum(event.kind == "launch" for event in p.data.events)
+            # The threads may launch faster than the records are read; what finds no room is counted.
+            assert len(p.data.launches) + p.data.loss.launches == launched > 1, (p.data.notices, p.data.loss)
+            assert (p.data.notices, p.data.loss.segments, p.data.loss.records) == ((), 0, 0)
             assert p.data.warps["closed"].all()
     finally:
         stop.set()
