@@ -111,8 +111,8 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
         for mode, maximum in MAXIMUM.items():
             if wanted not in f"{name}-{mode}":
                 continue
-            # A few launches tell what a record says; of the others only the times are kept. A warp of a persistent kernel
-            # has some thousands of records.
+            # A few launches tell what a record says; of the others only the times are kept. A warp of a persistent
+            # kernel has some thousands of records.
             with tritonext_profiler.profile(mode=mode, records=1 << 13, memory=1 << 24) as recording:
                 candidates = {"ours": call, "off": _paused(recording, call)}
                 rounds = harness.rounds_for(candidates, timer, seconds)
