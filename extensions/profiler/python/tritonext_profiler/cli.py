@@ -17,7 +17,7 @@ from . import compare, proton, saving, storage
 from .model import Profile
 from .passes import MODES
 from .report import terminal
-from .runtime import BUFFER, profile
+from .runtime import BUFFER, ProfileWarning, profile
 
 __all__ = ["main"]
 
@@ -87,10 +87,17 @@ def _run(arguments: list[str]) -> int:
         raise UserError("there is no such script", where=options.script, hint="for a module, put -m before its name")
     wishes = {"records": options.records, "sample": options.sample, "buffer": options.buffer}
     recording = profile(options.kernels, options.mode, **wishes)
-    status = 0
-    with recording:
-        status = _execute(options.script, options.module, options.arguments)
-    failed = []
+    status, ran = 0, False
+    failed: list[Exception] = []
+    try:
+        with recording:
+            ran = True
+            status = _execute(options.script, options.module, options.arguments)
+    except ProfileWarning as error:
+        # A filter made an exception of it, which must not cost what was recorded.
+        if not ran:
+            raise
+        failed.append(error)
     for path in outputs:
         try:
             recording.save(path)
@@ -101,6 +108,8 @@ def _run(arguments: list[str]) -> int:
         # A file or a pipe is as wide as the tables are.
         recording.show(Console() if sys.stdout.isatty() else Console(stderr=True, width=150))
     if failed:
+        for error in failed[1:]:
+            print(f"error: {error}", file=sys.stderr)
         raise failed[0]
     return status
 

@@ -21,7 +21,7 @@ from .decode import Chunk, heads
 from .format import SEGMENT, SLOT, UNIT
 from .model import LAUNCHES
 
-__all__ = ["PIECE", "Memory", "Ring", "Rings", "sampling"]
+__all__ = ["PIECE", "Blank", "Memory", "Ring", "Rings", "sampling"]
 
 _SLAB = 1 << 16
 _FOUR_GIB = 1 << 32
@@ -76,7 +76,7 @@ def sampling(blocks: int, block_bytes: int, sample: int | None, budget: int, mos
         ``first``, a power of two, and ``every``; all blocks are ``(0x80000000, 0)``.
     """
     if sample is not None:
-        return (1 << 31, 0) if sample == 1 else (1, _power(sample))
+        return (1 << 31, 0) if sample == 1 else (1, min(_power(sample), 1 << 31))
     most = max(min(budget // block_bytes, most), 2)
     if blocks <= most:
         return 1 << 31, 0
@@ -146,7 +146,7 @@ class Ring:
 
 
 @dataclasses.dataclass
-class _Blank:
+class Blank:
     """Stands for a ring where there is no room: its slot lets a kernel record nothing, whoever has it next."""
 
     slot: int
@@ -177,7 +177,7 @@ class Rings:
         self._rings: dict[tuple, Ring] = {}
         self._used = 0
         self._turns: dict[tuple, int] = {}
-        self._blank: _Blank | None = None
+        self._blank: Blank | None = None
         # Launches that found no room, by kernel, and the segments that they would have had.
         self.skipped: dict[int, list[int]] = {}
         self._lock = threading.Lock()
@@ -202,7 +202,7 @@ class Rings:
         captured: bool,
         overlaps: bool,
         lasting: bool = False,
-    ) -> Ring | _Blank:
+    ) -> Ring | Blank:
         """Return the ring for a launch, in the thread that launches.
 
         How much each launch writes is known, and so whether there is room. With little room, fewer blocks record, in a
@@ -227,7 +227,7 @@ class Rings:
 
     def _choose(
         self, kernel: int, table: Mapping[str, Any], grid: tuple[int, ...], stream: int, captured: bool, overlaps: bool
-    ) -> Ring | _Blank:
+    ) -> Ring | Blank:
         key: tuple = (kernel, grid, stream)
         # Nearly every launch is one of these.
         ring = self._rings.get((key, _SHARES[0]))
@@ -259,9 +259,15 @@ class Rings:
         counts[1] += max(other.per_launch for place, other in self._rings.items() if place[0] == key)
         return self._nothing()
 
-    def _nothing(self) -> _Blank:
+    def take_back(self, ring: Ring) -> None:
+        """Make room again, where the GPU did not get a launch that was given a ring."""
+        with self._lock:
+            if not ring.captured:
+                ring.issued -= ring.per_launch
+
+    def _nothing(self) -> Blank:
         if self._blank is None:
-            self._blank = _Blank(_take_slot(self.memory))
+            self._blank = Blank(_take_slot(self.memory))
         return self._blank
 
     def _make(
@@ -321,8 +327,8 @@ class Rings:
                     pass
         return hurry
 
-    def leave_out_torn(self) -> set[int]:
-        """Leave out rings in which other blocks ended than were launched, when nothing runs; return their kernels."""
+    def leave_out_torn(self) -> list[Ring]:
+        """Leave out rings in which other blocks ended than were launched, when nothing runs, and return them."""
         # Graphs may be replayed at any time.
         rings = [ring for ring in self.rings if not ring.lasting]
         with self.memory.current():
@@ -337,7 +343,7 @@ class Rings:
         self._times = [rows[~np.isin(rows["ring"], numbers)] for rows in self._times]
         for ring in torn:
             ring.lost = 0
-        return {ring.kernel for ring in torn}
+        return torn
 
     def _cursors(self, rings: Sequence[Ring]) -> Iterator[int]:
         """Yield the segments of launches that have ended, of each ring."""
