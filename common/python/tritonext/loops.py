@@ -81,6 +81,7 @@ class Loops:
         self.found = bool(self._bodies)
         if not self.found:
             self._bodies = [(1, _decoded(words)) for words in programs]
+        self._replayed: dict[Scenario, list[int]] = {}
 
     @property
     def copied(self) -> bool:
@@ -96,11 +97,13 @@ class Loops:
             scenario: What is assumed of memory.
             warps: How many warps share a scheduler, and hide each other's latencies.
         """
-        # What a pass leaves in flight, the next one finds.
-        repeats = 3 if self.found else 1
+        if scenario not in self._replayed:
+            # What a pass leaves in flight, the next one finds.
+            repeats = 3 if self.found else 1
+            self._replayed[scenario] = [_replay(body, scenario, repeats) for _, body in self._bodies]
         return sum(
-            weight * max(_replay(body, scenario, repeats) / max(warps, 1.0), float(len(body)))
-            for weight, body in self._bodies
+            weight * max(cycles / max(warps, 1.0), float(len(body)))
+            for (weight, body), cycles in zip(self._bodies, self._replayed[scenario])
         )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 
 import pytest
+from triton import knobs
 from triton._C.libtriton import passes
 
 import tritonext
 from tritonext import PassRef, Pipeline, guard_resources, insert_after, remarks, replace_pass, wrap_stage
+from tritonext._triton import guarding
 from tritonext._triton.guarding import Parting, amd_usage
 from tritonext.errors import PipelineError
 from tritonext.occupancy import Usage, resident_programs
@@ -72,6 +75,105 @@ def test_a_kernel_whose_loops_take_longer_is_kept_as_it_is_without_the_pipeline(
     compared = kept.metadata.tritonext_guard
     assert compared["kept"] == "without"
     assert re.fullmatch(r"its loops take \d+ cycles instead of \d+ where a load takes \d+", compared["reason"])
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Names of the threads that compiled a kernel to its end, in order."""
+    names = []
+    real = guarding.Guard._finish
+
+    def finish(self, *arguments):
+        names.append(threading.current_thread().name)
+        return real(self, *arguments)
+
+    monkeypatch.setattr(guarding.Guard, "_finish", finish)
+    return names
+
+
+def watch(inner, source, metadata, info):
+    return inner(source, metadata)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(
+    "limits", [{"loops": True}, {"registers": 200, "shared_bytes": 200000}], ids=["certain", "likely"]
+)
+@pytest.mark.parametrize("in_turn", ["a stage is wrapped", "passes are timed", "no thread starts"])
+def test_both_kernels_compile_at_once(count, limits, in_turn, threads, monkeypatch, capfd):
+    monkeypatch.setattr(knobs.compilation, "always_compile", True)
+    monkeypatch.setattr(guarding, "_is_idle", lambda: True)
+    guarded = staged(count, guard_resources(**limits))
+    at_once, found = compiled(guarded)
+    assert len(set(threads)) == 2
+    threads.clear()
+    more = ()
+    if in_turn == "a stage is wrapped":
+        more = (Pipeline((wrap_stage("ptx", watch, key="watch"),), name="watch"),)
+    elif in_turn == "passes are timed":
+        monkeypatch.setenv("MLIR_ENABLE_TIMING", "1")
+    else:
+        monkeypatch.setattr(guarding.ThreadPoolExecutor, "submit", refuse)
+    one_by_one, others = compiled(*more, guarded)
+    assert len(threads) == 2
+    assert len(set(threads)) == 1
+    assert {name: text for name, text in at_once.asm.items() if name != "source"} == {
+        name: text for name, text in one_by_one.asm.items() if name != "source"
+    }
+    assert at_once.metadata.tritonext_guard == one_by_one.metadata.tritonext_guard
+    assert at_once.metadata.shared == one_by_one.metadata.shared
+    assert [remark.message for remark in found] == [remark.message for remark in others] != []
+
+
+def refuse(self, function, *arguments):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(("name", "idle"), [("transpose", True), ("gemm_fp16", False)])
+def test_what_is_not_likely_or_would_take_a_busy_processor_compiles_in_turn(name, idle, threads, monkeypatch):
+    monkeypatch.setattr(guarding, "_is_idle", lambda: idle)
+    step = insert_after("ttgir", "ttgpuir.coalesce", "common.cse")
+    with tritonext.use(Pipeline((step, guard_resources(registers=200)), name="again")):
+        kernels.compile(name, "cuda:90")
+    assert len(set(threads)) == 1
+
+
+def test_a_kernel_without_doubt_does_not_wait_for_the_other(threads, monkeypatch):
+    begun, waiting = threading.Event(), threading.Event()
+    real = guarding.Guard._without
+
+    def without(self, *arguments):
+        begun.set()
+        assert waiting.wait(60)
+        return real(self, *arguments)
+
+    monkeypatch.setattr(guarding.Guard, "_without", without)
+    monkeypatch.setattr(guarding, "_is_idle", lambda: True)
+    unguarded, _ = compiled(staged(1))
+    monkeypatch.setattr(ResourceGuard, "doubts", lambda *arguments: not begun.wait(60))
+    kept, found = compiled(staged(1, guard_resources()))
+    assert len(threads) == 1
+    assert found == []
+    waiting.set()
+    assert kept.asm["cubin"] == unguarded.asm["cubin"]
+    assert not hasattr(kept.metadata, "tritonext_guard")
+
+
+def test_what_fails_on_the_other_thread_is_no_alternative(monkeypatch):
+    real = guarding.Guard._finish
+
+    def finish(self, *arguments):
+        if threading.current_thread() is not threading.main_thread():
+            raise ValueError("no buffers")
+        return real(self, *arguments)
+
+    monkeypatch.setattr(guarding.Guard, "_finish", finish)
+    kept, found = compiled(staged(1, guard_resources(loops=True)))
+    assert (kept.metadata.tritonext_guard["kept"], kept.metadata.tritonext_guard["without"]) == ("with", None)
+    assert [remark.message for remark in found] == [
+        "the kernel does not compile without stages: ValueError: no buffers"
+    ]
+    assert kept.asm["cubin"] == compiled(staged(1))[0].asm["cubin"]
 
 
 def test_other_pipelines_stay():

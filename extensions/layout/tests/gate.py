@@ -189,7 +189,7 @@ def measure(kernel: Specialization, target: str, extended: bool) -> Measured:
     Raises:
         Exception: It does not compile.
     """
-    made, seconds = compiled(kernel, target, extended)
+    made, spent = compiled(kernel, target, extended)
     ttgir = made.asm["ttgir"]
     places = [loop for _, loop in conversions(ttgir)]
     llir, ptx = lowered(kernel.options, target, ttgir) if places else ("", "")
@@ -208,7 +208,7 @@ def measure(kernel: Specialization, target: str, extended: bool) -> Measured:
         warps=resident_warps(target, made.metadata.num_warps, code.registers, code.shared_bytes),
         instructions=code.instructions,
         conversion_share=round(share_of_conversions(ptx), 4),
-        seconds=round(seconds, 3),
+        seconds=round(spent.processor, 3),
         ttgir=_digest(ttgir),
     )
 

@@ -4,16 +4,21 @@ The stage that the pipeline changes first runs as planned, and the stages behind
 binary then leaves room for doubt, the kernel is compiled without the pipeline as well, from the place on at which the
 pipeline changed it first, and the stage gives what turned out better. The stages behind it give what was made before:
 a kernel that raises no doubt is compiled once, and one that the pipeline leaves as it is without a copy.
+
+Where doubt is certain before there is a binary, or likely and a processor idles, both are compiled at once, on two
+threads: the other one then has an MLIR context of its own, since those of Triton serve one thread.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +35,16 @@ FLAG = "resource-guard"
 
 _comparing: ContextVar[bool] = ContextVar("tritonext_comparing", default=False)
 
+_DUMPS = (
+    "LLVM_ENABLE_TIMING",
+    "LLVM_IR_ENABLE_DUMP",
+    "MLIR_ENABLE_DUMP",
+    "MLIR_ENABLE_TIMING",
+    "NVPTX_ENABLE_DUMP",
+)
+
 _REGISTERS = re.compile(r"Used (\d+) registers")
+_SUM = re.compile(r"\b(?:tt\.dot|ttng\.warp_group_dot|ttng\.tc_gen5_mma|tt\.reduce)")
 _SCRATCH = re.compile(r"^\s+scratch_(?:load|store)_[a-z]+(?:x(\d))?\b", re.MULTILINE)
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
@@ -106,6 +120,7 @@ class Guard:
         info: The compilation.
         pipelines: Names of what is guarded.
         alone: Whether the two differ in no other stage.
+        own: Whether the stages behind that one are Triton's own, and so may run on several threads.
         parting: What is found out about the first stage, where its passes are all that is changed.
     """
 
@@ -118,6 +133,7 @@ class Guard:
         info: StageInfo,
         pipelines: str,
         alone: bool,
+        own: bool,
         parting: Parting | None,
     ) -> None:
         self._limits = limits
@@ -129,6 +145,7 @@ class Guard:
         self._info = info
         self._pipelines = pipelines
         self._alone = alone
+        self._own = own
         self._parting = parting
         self._kept: _Trial | None = None
 
@@ -144,27 +161,28 @@ class Guard:
         module = self._stages[self._first](source, metadata)
         if parting and not parting.found:
             return module
-        after = _content(module)
-        trial = self._kept = self._finish(self._stages, after, _copy(after), metadata)
+        if parting:
+            before = parting.before
+        after, bare = _content(module), _bare(module)
         looped = parting is None or parting.looped
+        copied = _copy(after)
+        if at_once := self._is_at_once(after):
+            # Parsed here, since parsing keeps what any thread writes to the standard error from being seen.
+            compiling = _started(self._without, bare, _copy(before, ir.context()), metadata_before)
+        trial = self._kept = self._finish(self._stages, after, copied, metadata)
         if not self._limits.doubts(trial.usage, self._info.target, trial.loops, looped):
             return module
+        if not at_once:
+            compiling = _done(self._without, bare, _copy(before), metadata_before)
         try:
-            # What passes say of this attempt is about no kernel of the program.
-            with _compared(), remarks.collect():
-                if parting:
-                    plain = parting.resume(_copy(parting.before), metadata_before)
-                else:
-                    plain = self._fallback[self._first](_copy(before), metadata_before)
-                if self._alone and _bare(plain) == _bare(module):
-                    return module
-                without = _content(plain)
-                other = self._finish(self._fallback, without, plain, metadata_before)
+            other = compiling.result()
         except Exception as error:
             # What does not compile is no alternative, and stock Triton raises anything.
             metadata["tritonext_guard"] = {"kept": "with", "reason": "", "with": trial.usage.to_json(), "without": None}
             message = f"the kernel does not compile without {self._pipelines}: {type(error).__name__}: {error}"
             remarks.record("analysis", FLAG, message)
+            return module
+        if other is None:
             return module
         reason = self._limits.reason(trial.usage, other.usage, self._info.target, trial.loops, other.loops)
         if reason:
@@ -173,7 +191,7 @@ class Guard:
                 metadata_before["tritonext"] = metadata["tritonext"]
             metadata.clear()
             metadata.update(metadata_before)
-            module, self._kept = _copy(without), other
+            module, self._kept = _copy(other.inputs[self._later[0]], getattr(module, "context", None)), other
             # The names of a block's arguments do not survive parsing.
             other.inputs[self._later[0]] = _content(module)
         metadata["tritonext_guard"] = {
@@ -187,6 +205,39 @@ class Guard:
         else:
             remarks.record("analysis", FLAG, f"the kernel without {self._pipelines} takes no less of the machine")
         return module
+
+    def _is_at_once(self, after: _Module) -> bool:
+        """Whether to compile without the pipeline before it is known whether that is in doubt.
+
+        Args:
+            after: What the first stage gave with the pipeline.
+        """
+        if self._parting is None or not self._own or _dumps():
+            return False
+        # The machine code of loops that are changed always raises doubt.
+        if self._limits.loops and self._parting.looped and "cubin" in self._later:
+            return True
+        # What is added up takes the most registers, or the assembler moves them about.
+        return _is_idle() and _SUM.search(after.text) is not None
+
+    def _without(self, bare: Any, before: Any, metadata: dict) -> _Trial | None:
+        """Compile the kernel without the pipeline.
+
+        Args:
+            bare: What the first stage gives with the pipeline, without locations.
+            before: The module where the pipeline parts from this, which is used up.
+            metadata: What there is in front of the stage.
+
+        Returns:
+            The trial; None if the first stage gives the same.
+        """
+        # What passes say of this attempt is about no kernel of the program.
+        with _compared(), remarks.collect():
+            run = self._parting.resume if self._parting else self._fallback[self._first]
+            plain = run(before, metadata)
+            if self._alone and _bare(plain) == bare:
+                return None
+            return self._finish(self._fallback, _content(plain), plain, metadata)
 
     def _run_later(self, name: str, source: Any, metadata: dict) -> Any:
         trial = self._kept
@@ -270,9 +321,41 @@ def _bare(value: Any) -> Any:
     return value if isinstance(value, str | bytes) else value.str_nodebug()
 
 
-def _copy(content: Any) -> Any:
-    """Return what a stage can be given."""
-    return ir.parse_text(content.text, content.context) if isinstance(content, _Module) else content
+def _copy(content: Any, context: Any = None) -> Any:
+    """Return what a stage can be given, in its own MLIR context or another one."""
+    return ir.parse_text(content.text, context or content.context) if isinstance(content, _Module) else content
+
+
+def _started(function: Callable[..., _Trial | None], *arguments: Any) -> Future[_Trial | None]:
+    """Run a function on a thread of its own, in this context; here if there can be no thread."""
+    executor = ThreadPoolExecutor(1, "tritonext-guard")
+    try:
+        return executor.submit(copy_context().run, function, *arguments)
+    except RuntimeError:
+        # The interpreter ends, or the system allows no more threads.
+        return _done(function, *arguments)
+    finally:
+        executor.shutdown(wait=False)
+
+
+def _done(function: Callable[..., _Trial | None], *arguments: Any) -> Future[_Trial | None]:
+    """Run a function here."""
+    done: Future[_Trial | None] = Future()
+    try:
+        done.set_result(function(*arguments))
+    except Exception as error:
+        done.set_exception(error)
+    return done
+
+
+def _is_idle() -> bool:
+    """Whether processors have little else to do."""
+    return os.getloadavg()[0] < len(os.sched_getaffinity(0))
+
+
+def _dumps() -> bool:
+    """Whether a compilation prints what it does, which two at once would mix."""
+    return any(os.environ.get(name, "0").lower() not in ("", "0", "off", "false") for name in _DUMPS)
 
 
 @contextlib.contextmanager

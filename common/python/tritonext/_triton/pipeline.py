@@ -387,7 +387,7 @@ class Plan:
 
     def apply(self, stages: dict[str, Callable]) -> None:
         """Edit Triton's table of stages in place."""
-        without = dict(stages)
+        stock, without = dict(stages), dict(stages)
         parting = Parting() if self._parts(stages) else None
         if self.pipeline is not None:
             self._replace_table(stages, self.pipeline[0])
@@ -410,7 +410,12 @@ class Plan:
             self.fallback.apply(without)
             names = " and ".join(self.guarded)
             info = self._info(self.begin)
-            guard = Guard(self.guard.guard, stages, without, self.begin, info, names, self.alone, parting)
+            later = list(stages)[list(stages).index(self.begin) + 1 :]
+            own = all(
+                stages.get(name) is without.get(name) is stock.get(name) and _RESULTS.get(name) in (str, bytes)
+                for name in later
+            )
+            guard = Guard(self.guard.guard, stages, without, self.begin, info, names, self.alone, own, parting)
             guard.install(stages)
 
     def _parts(self, stages: Mapping[str, Callable]) -> bool:

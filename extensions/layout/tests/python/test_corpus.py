@@ -137,13 +137,17 @@ def test_resident_warps_follow_from_registers_and_shared_memory(target, warps, r
 
 def test_times_are_compared_by_kernel_and_in_all():
     [found] = times.measure_times(["heads_first"], "cuda:90", 1)
-    assert 0 < found.stock < 60
-    assert 0 < found.ours < 60
-    slow = times.Times("slow", "cuda:90", 1.0, 3.0, True)
-    fast = times.Times("fast", "cuda:90", 3.0, 3.0, False)
+    for spent in (found.stock, found.ours):
+        assert 0 < spent.elapsed < 600
+        assert 0 < spent.processor < 60
+    slow = times.Times("slow", "cuda:90", times.Spent(1.0, 2.0), times.Spent(3.0, 5.0), True)
+    fast = times.Times("fast", "cuda:90", times.Spent(3.0, 3.0), times.Spent(3.0, 3.0), False)
     first, _, last = times.report([fast, slow]).splitlines()
-    assert first == "slow, cuda:90: 1.000 s -> 3.000 s, 3.00 times, compared with stock"
-    assert last.startswith("2 kernels, 1 of them compiled twice: 1.50 times the processor time of stock, 2.00 times")
+    assert first == "slow, cuda:90: 1.000 s -> 3.000 s, 3.00 times, 2.50 times the processor time, compared with stock"
+    assert last == (
+        "2 kernels, 1 of them compiled twice: 1.50 times the time of stock, 2.00 times for the kernel in the middle,"
+        " 3.00 times for the slowest; 1.60 times the processor time"
+    )
 
 
 def test_totals_leave_out_what_does_not_compile():
