@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import runpy
 import sys
@@ -83,6 +84,10 @@ def _run(arguments: list[str]) -> int:
         saving.check(path)
         if not path.parent.is_dir():
             raise UserError("there is no such directory", where=path.parent, hint="make it before the script runs")
+        if path.is_dir():
+            raise UserError("the output is a directory", where=path, expected="a file, which may be there or not")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise UserError("the output may not be written", where=path, hint="name a file in a directory of yours")
     if not options.module and not pathlib.Path(options.script).is_file():
         raise UserError("there is no such script", where=options.script, hint="for a module, put -m before its name")
     wishes = {"records": options.records, "sample": options.sample, "buffer": options.buffer}

@@ -7,6 +7,7 @@ import difflib
 import json
 import math
 import pathlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from tritonext.errors import UserError
 from . import storage
 
 __all__ = ["Difference", "compare", "load_summary", "show"]
+
+_EXPECTED = "a file that profile.save wrote, *.json or *.npz"
 
 # Two runs of the same kernel on a GPU that manages its power differ by about this much.
 BAND = 0.02
@@ -57,6 +60,40 @@ class Difference:
         return self.after / self.before if self.before and self.after else math.nan
 
 
+@dataclasses.dataclass(frozen=True)
+class _Category:
+    """What is read of a category of a stored kernel."""
+
+    name: str
+    share: float
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kernel:
+    """What is read of a stored kernel; older releases stored neither instructions nor TTGIR."""
+
+    name: str
+    key: str
+    device: int
+    durations_ns: tuple[float, ...]
+    categories: tuple[_Category, ...]
+    resources: Mapping[str, int]
+    opcodes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    ir: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.durations_ns:
+            raise ValueError(f"durations_ns of {self.name} is empty")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Summary:
+    """What is read of a stored summary."""
+
+    version: int
+    kernels: tuple[_Kernel, ...]
+
+
 def load_summary(path: str | pathlib.Path) -> dict[str, Any]:
     """Return the summary of a stored profile, ``.npz`` or ``.json``.
 
@@ -68,17 +105,25 @@ def load_summary(path: str | pathlib.Path) -> dict[str, Any]:
         return storage.summary(storage.load(path))
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError("the file is no JSON", where=path, found=str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UserError("the file is no JSON", where=path, expected=_EXPECTED, found=str(error)) from error
     if not isinstance(data, dict) or data.get("format") != "tritonext-profile":
-        raise UserError("the file is no profile", where=path, expected="a file that profile.save wrote")
-    if data["version"] > storage.VERSION:
+        raise UserError("the file is no profile", where=path, expected=_EXPECTED)
+    version = data.get("version")
+    if isinstance(version, int) and version > storage.VERSION:
         raise UserError(
             "the profile was written by a later release",
             where=path,
             expected=f"version {storage.VERSION} or lower",
-            found=data["version"],
+            found=version,
+            hint="read it with the release that wrote it",
         )
+    try:
+        storage.made(_Summary, {key: data[key] for key in ("version", "kernels") if key in data}, "the summary")
+    except ValueError as error:
+        raise UserError(
+            "the summary is damaged", where=path, expected=_EXPECTED, found=str(error), hint="record and save it again"
+        ) from error
     return data
 
 
@@ -173,13 +218,14 @@ def show(differences: tuple[Difference, ...], console: Console, code: bool = Fal
         where += [f"{name} {old:,} → {new:,}" for name, (old, new) in list(entry.opcodes.items())[:3]]
         change = "" if math.isnan(entry.ratio) else f"{(entry.ratio - 1) * 100:+.1f} %"
         table.add_row(
-            entry.name,
+            # Brackets in names are no markup.
+            Text(entry.name),
             f"{entry.before / 1000:,.2f} µs" if entry.before else "",
             f"{entry.after / 1000:,.2f} µs" if entry.after else "",
             change,
             f"± {entry.noise * 100:.1f} %",
-            f"[{styles[entry.verdict]}]{entry.verdict}[/]" if entry.verdict in styles else entry.verdict,
-            "; ".join(where),
+            Text(entry.verdict, style=styles.get(entry.verdict, "")),
+            Text("; ".join(where)),
         )
     console.print(table)
     for entry in differences if code else ():

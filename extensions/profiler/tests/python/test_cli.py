@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 
 import pytest
 
@@ -42,9 +43,9 @@ def test_a_script_that_fails_leaves_what_came_before(tmp_path):
 
 
 def test_an_interrupted_script_leaves_what_came_before_in_every_file(tmp_path, monkeypatch):
-    (tmp_path / "script.py").write_text("import os\nos.chdir('elsewhere')\nraise KeyboardInterrupt\n")
-    for name in ("elsewhere", "p.html"):
-        (tmp_path / name).mkdir()
+    lines = ["import os", "os.makedirs('p.html', exist_ok=True)", "os.chdir('elsewhere')", "raise KeyboardInterrupt"]
+    (tmp_path / "script.py").write_text("\n".join(lines))
+    (tmp_path / "elsewhere").mkdir()
 
     def run(*arguments):
         monkeypatch.chdir(tmp_path)
@@ -56,6 +57,7 @@ def test_an_interrupted_script_leaves_what_came_before_in_every_file(tmp_path, m
     with pytest.warns(ProfileWarning):
         assert run("-o", "p.json") == 130
     assert (tmp_path / "p.json").is_file()
+    (tmp_path / "p.html").rmdir()
     # The page cannot be written.
     with pytest.warns(ProfileWarning), pytest.raises(IsADirectoryError):
         run("-o", "p.html", "-o", "p.npz")
@@ -97,3 +99,27 @@ def test_a_stored_profile_is_shown_and_written_anew(stored, tmp_path, capsys):
 def test_what_cannot_be_done_is_said_at_once(arguments, message):
     with pytest.raises(UserError, match=message):
         cli.main(arguments)
+
+
+def test_where_nothing_can_be_written_is_said_before_the_script_runs(tmp_path, monkeypatch):
+    script = tmp_path / "script.py"
+    script.write_text("raise ValueError('it runs')\n")
+    (tmp_path / "p.npz").mkdir()
+    with pytest.raises(UserError, match="the output is a directory"):
+        cli.main(["-o", str(tmp_path / "p.npz"), str(script)])
+    # Whoever runs the tests may be allowed everything.
+    monkeypatch.setattr(cli.os, "access", lambda path, mode: pathlib.Path(path) not in {tmp_path, tmp_path / "p.html"})
+    (tmp_path / "p.html").touch()
+    for name in ("p.json", "p.html"):
+        with pytest.raises(UserError, match="the output may not be written"):
+            cli.main(["-o", str(tmp_path / name), str(script)])
+
+
+def test_every_file_that_cannot_be_written_is_told_of(tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text(f"import os\nos.chdir({str(tmp_path)!r})\nos.mkdir('p.html')\nos.mkdir('p.json')\n")
+    outputs = [part for name in ("p.html", "p.json", "p.npz") for part in ("-o", str(tmp_path / name))]
+    with pytest.warns(ProfileWarning), pytest.raises(IsADirectoryError, match=r"p\.html"):
+        cli.main(["-q", *outputs, str(script)])
+    assert "p.json" in capsys.readouterr().err
+    assert (tmp_path / "p.npz").is_file()

@@ -94,6 +94,11 @@ def _table(*columns: tuple[str, str]) -> Table:
     return table
 
 
+def _add(table: Table, *cells: str | Text) -> None:
+    """Add a row, in which brackets of names and of the source are no markup."""
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+
+
 def _bar(share: float, width: int = 24) -> Text:
     eighths = round(share * width * 8)
     full, rest = divmod(eighths, 8)
@@ -108,16 +113,16 @@ def _categories(analysis: Analysis) -> RenderableType:
     table = _table(*columns)
     for row in analysis.categories:
         phases = [percent(share) for share in row.phases] if phased else []
-        table.add_row(row.name, percent(row.share), _bar(row.share), f"{row.cycles:,.0f}", *phases)
+        _add(table, row.name, percent(row.share), _bar(row.share), f"{row.cycles:,.0f}", *phases)
     if analysis.unrecorded:
-        table.add_row("not recorded", percent(analysis.unrecorded), _bar(analysis.unrecorded), "")
+        _add(table, "not recorded", percent(analysis.unrecorded), _bar(analysis.unrecorded), "")
     return table
 
 
 def _scopes(analysis: Analysis) -> RenderableType:
     table = _table(("scope", "left"), ("share", "right"), ("", "left"), ("cycles/warp", "right"), ("entries", "right"))
     for row in analysis.scopes:
-        table.add_row(row.name, percent(row.share), _bar(row.share), f"{row.cycles:,.0f}", f"{row.entries:,.1f}")
+        _add(table, row.name, percent(row.share), _bar(row.share), f"{row.cycles:,.0f}", f"{row.entries:,.1f}")
     return table
 
 
@@ -126,7 +131,7 @@ def _marks(analysis: Analysis) -> RenderableType:
     table = _table(*columns, ("least", "right"), ("median", "right"), ("most", "right"))
     for row in analysis.marks:
         values = ("" if value is None else f"{value:,.6g}" for value in (row.least, row.median, row.most))
-        table.add_row(row.name, row.place, f"{row.entries:,.1f}", *values)
+        _add(table, row.name, row.place, f"{row.entries:,.1f}", *values)
     return table
 
 
@@ -134,7 +139,7 @@ def _roles(analysis: Analysis) -> RenderableType:
     names = [row.name for row in analysis.categories]
     table = _table(("role", "left"), ("waits", "right"), *((name, "right") for name in names))
     for role, shares in analysis.roles.items():
-        table.add_row(role, percent(analysis.waiting(role)), *(percent(shares.get(name, 0)) for name in names))
+        _add(table, role, percent(analysis.waiting(role)), *(percent(shares.get(name, 0)) for name in names))
     return table
 
 
@@ -143,7 +148,7 @@ def _lines(analysis: Analysis) -> RenderableType:
     for line in analysis.lines[:_LINES]:
         place = f"{line.file.rsplit('/', 1)[-1]}:{line.line}" if line.line else "elsewhere"
         parts = ", ".join(f"{name} {percent(share)}" for name, share in list(line.categories.items())[:3])
-        table.add_row(place, percent(line.share), Text(line.text), parts)
+        _add(table, place, percent(line.share), line.text, parts)
     return table
 
 
@@ -157,7 +162,8 @@ def _rooflines(analysis: Analysis) -> RenderableType:
         ("bound by", "left"),
     )
     for entry in analysis.rooflines:
-        table.add_row(
+        _add(
+            table,
             entry.place,
             f"{entry.flop_rate / 1e12:,.1f}" if entry.flops else "",
             f"{entry.byte_rate / 1e12:,.2f}" if entry.bytes else "",
