@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import collections
+import os
 import pathlib
+import tempfile
 import tomllib
 
 import pytest
@@ -83,3 +85,18 @@ class Counter:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--check-counts"):
         config.pluginmanager.register(Counter(), "tritonext-counts")
+    # Processes of pytest-xdist have the environment of the one that starts them.
+    if "TRITON_CACHE_DIR" not in os.environ:
+        _use_fresh_cache(config)
+
+
+def _use_fresh_cache(config: pytest.Config) -> None:
+    """Give the run a cache of kernels of its own.
+
+    A kernel names its source, but is found in the cache wherever its source was: tests would compare with what another
+    clone left there.
+    """
+    directory = tempfile.TemporaryDirectory(prefix="tritonext-kernels-")
+    os.environ["TRITON_CACHE_DIR"] = directory.name
+    config.add_cleanup(directory.cleanup)
+    config.add_cleanup(lambda: os.environ.pop("TRITON_CACHE_DIR", None))
