@@ -226,7 +226,9 @@ class profile:
             return self
         self._entered = True
         self._begin()
-        self._warn_at_last()
+        # A launch of another thread may have told of something already, which waits for the end of the block.
+        if _active is not self:
+            self._warn_at_last()
         return self
 
     def _begin(self) -> None:
@@ -595,7 +597,9 @@ class profile:
             rings.take_back(begun.ring)
         # Where the program itself is wrong, the plain launch says so.
         compiled = launch.proceed()
-        self._leave_out(name, failure)
+        # Behind the block there is no memory for records, and the launch is told of as a late one.
+        if not self._ended:
+            self._leave_out(name, failure)
         return compiled
 
     def _leave_out(self, name: str, error: Exception) -> None:

@@ -269,6 +269,40 @@ def test_a_launch_of_another_thread_is_waited_for_or_told_of(world, monkeypatch,
     thread.join()
 
 
+def test_a_launch_that_gets_no_memory_because_it_is_late_is_launched_plain(world, monkeypatch):
+    monkeypatch.setattr(runtime, "_PATIENCE", 0.01)
+    given, goes_on = threading.Event(), threading.Event()
+
+    def hold(*arguments, **keywords):
+        if not goes_on.is_set():
+            given.set()
+            assert goes_on.wait(60)
+
+    matmul.add_pre_run_hook(hold)
+    thread = threading.Thread(target=launch)
+    settle = runtime.profile._settle
+    try:
+        p = profile("matmul", buffer=BUFFER)
+
+        def late():
+            result = settle(p)
+            p._leave()
+            goes_on.set()
+            thread.join()
+            return result
+
+        monkeypatch.setattr(p, "_settle", late)
+        p.__enter__()
+        thread.start()
+        assert given.wait(60)
+        with pytest.warns(ProfileWarning, match="had neither come back nor ended on the GPU"):
+            p.__exit__(None, None, None)
+    finally:
+        matmul.pre_run_hooks.clear()
+    assert world.plain == ["matmul"]
+    assert len(p.data.notices) == 1
+
+
 def test_of_launches_that_are_late_each_is_told_of_for_itself(world, monkeypatch):
     launch()
     monkeypatch.setattr(runtime, "_PATIENCE", 0.01)
@@ -817,6 +851,23 @@ def test_a_reader_that_fails_ends_nothing_where_warnings_are_exceptions(world, m
         launch()
         assert reached.wait(60)
     assert len(p.data.launches) == 1
+    check_put_back(world)
+
+
+def test_a_launch_of_another_thread_where_the_block_begins_does_not_keep_it_from_running(world, monkeypatch):
+    with monkeypatch.context() as patch:
+        refuse(patch, "softmax")
+        p = profile()
+    start, ran = p._start, []
+
+    def launches():
+        start()
+        launch(softmax)
+
+    monkeypatch.setattr(p, "_start", launches)
+    with warnings_end("softmax is not recorded"), p:
+        ran.append(launch())
+    assert len(ran) == len(p.data.launches) == 1
     check_put_back(world)
 
 
