@@ -235,7 +235,10 @@ class profile:
         global _active
         with _lock:
             if _active is not None:
-                self._tell("this block is inside another profile, which records it; this one stays empty")
+                self._tell(
+                    "this block begins inside another profile, which records it as long as that one lasts; this one "
+                    "stays empty; end that one first"
+                )
                 return
             _active = self
         try:

@@ -1158,3 +1158,16 @@ def test_long_names_are_cut_in_messages(world):
     assert len(p._nothing()) < 200
     p._leave_out(long, ValueError("wrong"))
     assert p._notices == ["m" * 79 + "… is not recorded: ValueError: wrong"]
+
+
+def test_a_profile_that_outlives_the_one_around_it_does_not_claim_to_be_recorded(world):
+    outer, inner = profile(), profile()
+    outer.__enter__()
+    with pytest.warns(ProfileWarning, match="records it as long as that one lasts; .* end that one first"):
+        inner.__enter__()
+    launch()
+    outer.__exit__()
+    launch()
+    inner.__exit__()
+    assert (len(outer.data.launches), len(inner.data.launches)) == (1, 0)
+    assert world.plain == ["matmul"]
