@@ -578,7 +578,8 @@ class profile:
         except Exception as error:
             # Behind the memory for records come the program's own arguments, and hooks behind the launch: to launch
             # again would run the kernel twice.
-            if begun.ring is not None and not _refused(error):
+            # A warning of Triton or of the program, which a filter made an exception, may not come a second time.
+            if isinstance(error, Warning) or (begun.ring is not None and not _refused(error)):
                 raise
             failure = error
         else:

@@ -1171,3 +1171,27 @@ def test_a_profile_that_outlives_the_one_around_it_does_not_claim_to_be_recorded
     inner.__exit__()
     assert (len(outer.data.launches), len(inner.data.launches)) == (1, 0)
     assert world.plain == ["matmul"]
+
+
+def test_a_warning_of_the_program_in_a_launch_is_what_it_is_without_a_profile(world):
+    class OnceWarning(UserWarning):
+        pass
+
+    waiting = ["once"]
+
+    def hook(*arguments, **keywords):
+        if waiting:
+            warnings.warn(waiting.pop(), OnceWarning, stacklevel=1)
+
+    matmul.add_pre_run_hook(hook)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", OnceWarning)
+            with profile("matmul") as p:
+                with pytest.raises(OnceWarning):
+                    launch()
+                launch()
+    finally:
+        matmul.pre_run_hooks.clear()
+    assert world.plain == []
+    assert (len(p.data.launches), p.data.notices) == (1, ())
