@@ -271,7 +271,15 @@ class profile:
             raise self._interrupted
 
     def _start(self) -> None:
-        target = driver.active.get_current_target()
+        try:
+            target = driver.active.get_current_target()
+        except RuntimeError as error:
+            # Where there is no GPU, Triton says how many of its drivers work.
+            raise UserError(
+                "recording needs an NVIDIA GPU",
+                found=_sentence(error),
+                hint="see that nvidia-smi lists one and that Triton launches a kernel there",
+            ) from error
         if target.backend != "cuda":
             raise UserError("recording needs an NVIDIA GPU", found=f"{target.backend}:{target.arch}")
         if self._rings_of(driver.active.get_current_device()) is None:

@@ -527,6 +527,20 @@ def test_a_kernel_that_cannot_be_recorded_is_launched_plain(world, monkeypatch):
     assert len(p.data.launches) == 0
 
 
+def test_a_machine_without_a_gpu_is_said_to_have_none(world, monkeypatch):
+    class NoDriver:
+        @property
+        def active(self):
+            raise RuntimeError("0 active drivers ([]). There should only be one.")
+
+    message = "nothing is recorded: recording needs an NVIDIA GPU; found RuntimeError: 0 active drivers .* nvidia-smi"
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "driver", NoDriver())
+        with pytest.warns(ProfileWarning, match=message), profile():
+            launch()
+    assert world.plain == ["matmul"]
+
+
 @pytest.mark.parametrize("trouble", ["target", "allocator", "memory"])
 def test_where_nothing_can_be_recorded_the_program_goes_on(world, monkeypatch, trouble):
     with contextlib.ExitStack() as stack:
