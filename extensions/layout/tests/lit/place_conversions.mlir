@@ -232,3 +232,33 @@ tt.func public @state_in_place(%base: !tt.ptr<f32> {tt.divisibility = 16 : i32},
   tt.return
 }
 }
+
+// -----
+
+// Two conversions of narrow elements take less time than one of wide elements, but save no barrier, and so stay one.
+// CHECK-LABEL: @narrow_twice
+// CHECK: ttg.convert_layout %{{.+}} : tensor<64x64xf64, #blocked{{[0-9]*}}> -> tensor<64x64xf64, #blocked{{[0-9]*}}>
+// CHECK-NOT: convert_layout
+// CHECK-LABEL: @narrow_once
+// CHECK: arith.truncf
+// CHECK-NEXT: ttg.convert_layout %{{.+}} : tensor<64x64xf16, #blocked{{[0-9]*}}> -> tensor<64x64xf16, #blocked{{[0-9]*}}>
+// REMARK-NOT: conversions 1 -> 2
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
+#turned = #ttg.blocked<{sizePerThread = [4, 1], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
+tt.func public @narrow_twice(%x: tensor<64x64xf64, #blocked>, %p: tensor<64x64x!tt.ptr<f16>, #turned>, %q: tensor<64x64x!tt.ptr<f16>, #turned>) {
+  %0 = ttg.convert_layout %x : tensor<64x64xf64, #blocked> -> tensor<64x64xf64, #turned>
+  %1 = arith.truncf %0 : tensor<64x64xf64, #turned> to tensor<64x64xf16, #turned>
+  %2 = arith.truncf %0 : tensor<64x64xf64, #turned> to tensor<64x64xf16, #turned>
+  tt.store %p, %1 : tensor<64x64x!tt.ptr<f16>, #turned>
+  tt.store %q, %2 : tensor<64x64x!tt.ptr<f16>, #turned>
+  tt.return
+}
+tt.func public @narrow_once(%x: tensor<64x64xf64, #blocked>, %p: tensor<64x64x!tt.ptr<f16>, #turned>) {
+  %0 = ttg.convert_layout %x : tensor<64x64xf64, #blocked> -> tensor<64x64xf64, #turned>
+  %1 = arith.truncf %0 : tensor<64x64xf64, #turned> to tensor<64x64xf16, #turned>
+  tt.store %p, %1 : tensor<64x64x!tt.ptr<f16>, #turned>
+  tt.return
+}
+}
