@@ -423,6 +423,20 @@ def test_standard_error_is_restored(capfd):
     assert capfd.readouterr().err == "after\n"
 
 
+def test_what_another_thread_writes_while_a_module_is_parsed_is_not_lost(monkeypatch, capfd):
+    real = ir.libtriton.ir.parse_mlir_module
+
+    def parse(*arguments):
+        thread = threading.Thread(target=os.write, args=(2, b"of another kernel\n"))
+        thread.start()
+        thread.join()
+        return real(*arguments)
+
+    monkeypatch.setattr(ir.libtriton.ir, "parse_mlir_module", parse)
+    ir.parse_text(GOOD, ir.context())
+    assert capfd.readouterr().err == "of another kernel\n"
+
+
 def test_captured_output_is_not_lost_to_an_exception(capfd):
     def interrupted() -> None:
         with ir.capture_stderr():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
+import time
 
 import pytest
 from triton import knobs
@@ -12,12 +13,12 @@ from triton._C.libtriton import passes
 
 import tritonext
 from tritonext import PassRef, Pipeline, guard_resources, insert_after, remarks, replace_pass, wrap_stage
-from tritonext._triton import guarding
+from tritonext._triton import guarding, recording
 from tritonext._triton.guarding import Parting, amd_usage
 from tritonext.errors import PipelineError
 from tritonext.occupancy import Usage, resident_programs
 from tritonext.pipeline import ResourceGuard, assembler_log
-from tritonext.testing import kernels
+from tritonext.testing import kernels, run_python
 
 
 def staged(count: int, *more) -> Pipeline:
@@ -99,7 +100,9 @@ def watch(inner, source, metadata, info):
 @pytest.mark.parametrize(
     "limits", [{"loops": True}, {"registers": 200, "shared_bytes": 200000}], ids=["certain", "likely"]
 )
-@pytest.mark.parametrize("in_turn", ["a stage is wrapped", "passes are timed", "no thread starts"])
+@pytest.mark.parametrize(
+    "in_turn", ["a stage is wrapped", "another hook wraps a stage", "passes are timed", "no thread starts"]
+)
 def test_both_kernels_compile_at_once(count, limits, in_turn, threads, monkeypatch, capfd):
     monkeypatch.setattr(knobs.compilation, "always_compile", True)
     monkeypatch.setattr(guarding, "_is_idle", lambda: True)
@@ -110,6 +113,8 @@ def test_both_kernels_compile_at_once(count, limits, in_turn, threads, monkeypat
     more = ()
     if in_turn == "a stage is wrapped":
         more = (Pipeline((wrap_stage("ptx", watch, key="watch"),), name="watch"),)
+    elif in_turn == "another hook wraps a stage":
+        monkeypatch.setattr(knobs.runtime, "add_stages_inspection_hook", wrap_ptx)
     elif in_turn == "passes are timed":
         monkeypatch.setenv("MLIR_ENABLE_TIMING", "1")
     else:
@@ -125,6 +130,14 @@ def test_both_kernels_compile_at_once(count, limits, in_turn, threads, monkeypat
     assert [remark.message for remark in found] == [remark.message for remark in others] != []
 
 
+def wrap_ptx(*arguments):
+    """A stage hook of somebody else."""
+    if arguments:
+        stages = arguments[1]
+        stages["ptx"] = functools.partial(lambda inner, source, metadata: inner(source, metadata), stages["ptx"])
+    return "wrap-ptx", "wrap-ptx"
+
+
 def refuse(self, function, *arguments):
     raise RuntimeError("can't start new thread")
 
@@ -136,6 +149,131 @@ def test_what_is_not_likely_or_would_take_a_busy_processor_compiles_in_turn(name
     with tritonext.use(Pipeline((step, guard_resources(registers=200)), name="again")):
         kernels.compile(name, "cuda:90")
     assert len(set(threads)) == 1
+
+
+def test_where_the_load_of_the_machine_is_not_known_likely_doubt_is_not_followed(threads, monkeypatch):
+    def unknown():
+        raise OSError("Load averages are unobtainable")
+
+    monkeypatch.setattr(guarding.os, "getloadavg", unknown)
+    compiled(staged(1, guard_resources(registers=200)))
+    assert len(threads) == 2
+    assert len(set(threads)) == 1
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "AMDGCN_ENABLE_DUMP",
+        "LLVM_ENABLE_TIMING",
+        "LLVM_IR_ENABLE_DUMP",
+        "MLIR_ENABLE_DIAGNOSTICS",
+        "MLIR_ENABLE_DUMP",
+        "MLIR_ENABLE_TIMING",
+        "NVPTX_ENABLE_DUMP",
+        "TRITON_DUMP_MIR",
+        "TRITON_DUMP_PTXAS_LOG",
+        "TRITON_ENABLE_LLVM_DEBUG",
+        "TRITON_LLVM_DEBUG_ONLY",
+        "TRITON_REPRODUCER_PATH",
+    ],
+)
+def test_what_is_printed_or_written_is_not_mixed(variable, threads, monkeypatch):
+    real, named = guarding._dumps, []
+
+    def dumps():
+        # Set for the decision alone, since some print megabytes.
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, named[-1])
+            return real()
+
+    monkeypatch.setattr(guarding, "_dumps", dumps)
+    monkeypatch.setattr(knobs.compilation, "always_compile", True)
+    for value, count in (("0", 2), ("1", 1)):
+        named.append(value)
+        compiled(staged(1, guard_resources(loops=True)))
+        assert len(set(threads)) == count
+        threads.clear()
+
+
+@pytest.fixture
+def overtaking(monkeypatch):
+    """The other kernel is compiled before the one of the pipeline."""
+    real = guarding._started
+
+    def started(*arguments):
+        future = real(*arguments)
+        guarding.settle()
+        return future
+
+    monkeypatch.setattr(guarding, "_is_idle", lambda: True)
+    monkeypatch.setattr(guarding, "_started", started)
+
+
+def test_a_log_of_the_assembler_is_in_the_order_of_doubt(overtaking):
+    with assembler_log() as log:
+        kept, _ = compiled(staged(3, guard_resources(loops=True)))
+    compared = kept.metadata.tritonext_guard
+    registers = [int(re.search(r"Used (\d+) registers", text)[1]) for text in log]
+    assert registers == [compared[name]["registers"] for name in ("with", "without")]
+    assert registers[0] != registers[1]
+
+
+def test_a_log_of_the_assembler_leaves_out_what_is_not_needed(overtaking, threads, monkeypatch):
+    monkeypatch.setattr(ResourceGuard, "doubts", lambda *arguments: False)
+    with assembler_log() as log:
+        compiled(staged(3, guard_resources()))
+    assert len(threads) == 2
+    assert len(log) == 1
+
+
+def test_a_failure_of_the_assembler_is_reported_for_the_kernel_of_the_program_alone(overtaking, threads, capfd):
+    with pytest.raises(Exception, match="PTXAS error"):
+        compiled(staged(1, guard_resources(loops=True)), ptx_options="--no-such-option")
+    assert len(threads) == 2
+    assert capfd.readouterr().out.count("please share the reproducer") == 1
+    kept, _ = compiled(staged(1, guard_resources(loops=True)))
+    assert kept.metadata.tritonext_guard["kept"] == "without"
+
+
+def test_a_recording_waits_for_what_is_not_needed(monkeypatch):
+    done = []
+
+    def without(self, *arguments):
+        time.sleep(1)
+        done.append(True)
+
+    def look(inner, source, metadata, info):
+        seen.append(bool(done))
+        return inner(source, metadata)
+
+    seen = []
+    monkeypatch.setattr(guarding.Guard, "_without", without)
+    monkeypatch.setattr(guarding, "_is_idle", lambda: True)
+    monkeypatch.setattr(ResourceGuard, "doubts", lambda *arguments: False)
+    compiled(staged(1, guard_resources()))
+    looking = Pipeline((wrap_stage("ttir", look, key="look"),), name="looking")
+    with recording.record(("ttir",)) as recorded, tritonext.use(looking, recorded.pipeline):
+        kernels.compile("softmax", "cuda:90")
+    assert seen == [True]
+
+
+def test_a_child_process_does_not_wait_for_threads_that_it_does_not_have():
+    code = """
+import os, threading
+from tritonext._triton import guarding, recording
+waiting = threading.Event()
+guarding._started(waiting.wait)
+child = os.fork()
+if not child:
+    guarding.settle()
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+waiting.set()
+"""
+    finished = run_python("-c", code, timeout=60)
+    assert finished.returncode == 0, finished
+    assert finished.stdout == "7\n"
 
 
 def test_a_kernel_without_doubt_does_not_wait_for_the_other(threads, monkeypatch):

@@ -17,7 +17,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,19 +29,31 @@ from tritonext.loops import Loops
 from tritonext.occupancy import Usage
 from tritonext.pipeline import ResourceGuard, StageInfo
 
-__all__ = ["Guard", "Parting", "amd_usage", "comparing"]
+__all__ = ["Guard", "Parting", "amd_usage", "comparing", "settle"]
 
 FLAG = "resource-guard"
 
 _comparing: ContextVar[bool] = ContextVar("tritonext_comparing", default=False)
 
 _DUMPS = (
+    "AMDGCN_ENABLE_DUMP",
     "LLVM_ENABLE_TIMING",
     "LLVM_IR_ENABLE_DUMP",
+    "MLIR_ENABLE_DIAGNOSTICS",
     "MLIR_ENABLE_DUMP",
     "MLIR_ENABLE_TIMING",
     "NVPTX_ENABLE_DUMP",
+    "TRITON_DUMP_MIR",
+    "TRITON_DUMP_PTXAS_LOG",
+    "TRITON_ENABLE_LLVM_DEBUG",
+    "TRITON_LLVM_DEBUG_ONLY",
+    "TRITON_REPRODUCER_PATH",
 )
+
+# What compiles on threads of its own, also when nothing waits for it.
+_running: set[Future] = set()
+# A child process has none of the threads.
+os.register_at_fork(after_in_child=_running.clear)
 
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SUM = re.compile(r"\b(?:tt\.dot|ttng\.warp_group_dot|ttng\.tc_gen5_mma|tt\.reduce)")
@@ -97,6 +109,7 @@ class _Trial:
         inputs: What each stage behind the first was given, modules as text.
         results: What each of them gave.
         metadata: What all of them wrote.
+        log: What the assembler said.
         usage: What the binary takes of the machine.
         loops: Its loops; None of a target whose machine code says nothing of its schedule.
     """
@@ -105,6 +118,7 @@ class _Trial:
     inputs: dict[str, Any]
     results: dict[str, Any]
     metadata: dict[str, Any]
+    log: list[str]
     usage: Usage
     loops: Loops | None
 
@@ -167,7 +181,7 @@ class Guard:
         looped = parting is None or parting.looped
         copied = _copy(after)
         if at_once := self._is_at_once(after):
-            # Parsed here, since parsing keeps what any thread writes to the standard error from being seen.
+            # Parsed here, since parsing holds back what any thread writes to the standard error.
             compiling = _started(self._without, bare, _copy(before, ir.context()), metadata_before)
         trial = self._kept = self._finish(self._stages, after, copied, metadata)
         if not self._limits.doubts(trial.usage, self._info.target, trial.loops, looped):
@@ -184,6 +198,7 @@ class Guard:
             return module
         if other is None:
             return module
+        assembling.note(other.log)
         reason = self._limits.reason(trial.usage, other.usage, self._info.target, trial.loops, other.loops)
         if reason:
             # Whose passes decided about the kernel is recorded, whatever they decided.
@@ -231,8 +246,8 @@ class Guard:
         Returns:
             The trial; None if the first stage gives the same.
         """
-        # What passes say of this attempt is about no kernel of the program.
-        with _compared(), remarks.collect():
+        # What passes say of this attempt is about no kernel of the program, and so is a failure of the assembler.
+        with _compared(), remarks.collect(), assembling.apart(quiet=not _dumps()):
             run = self._parting.resume if self._parting else self._fallback[self._first]
             plain = run(before, metadata)
             if self._alone and _bare(plain) == bare:
@@ -265,7 +280,7 @@ class Guard:
         loops = None
         if self._limits.loops and "cubin" in results:
             loops = Loops(results["cubin"], int(self._info.target.removeprefix("cuda:")))
-        return _Trial(stages, inputs, results, written, self._usage(log, results, own), loops)
+        return _Trial(stages, inputs, results, written, log, self._usage(log, results, own), loops)
 
     def _usage(self, log: list[str], results: Mapping[str, Any], metadata: Mapping[str, Any]) -> Usage:
         if "amdgcn" in results:
@@ -330,12 +345,20 @@ def _started(function: Callable[..., _Trial | None], *arguments: Any) -> Future[
     """Run a function on a thread of its own, in this context; here if there can be no thread."""
     executor = ThreadPoolExecutor(1, "tritonext-guard")
     try:
-        return executor.submit(copy_context().run, function, *arguments)
+        future = executor.submit(copy_context().run, function, *arguments)
     except RuntimeError:
         # The interpreter ends, or the system allows no more threads.
         return _done(function, *arguments)
     finally:
         executor.shutdown(wait=False)
+    _running.add(future)
+    future.add_done_callback(_running.discard)
+    return future
+
+
+def settle() -> None:
+    """Wait for kernels that still compile on threads of their own, though what they are compared with is done."""
+    wait(_running.copy())
 
 
 def _done(function: Callable[..., _Trial | None], *arguments: Any) -> Future[_Trial | None]:
@@ -349,12 +372,15 @@ def _done(function: Callable[..., _Trial | None], *arguments: Any) -> Future[_Tr
 
 
 def _is_idle() -> bool:
-    """Whether processors have little else to do."""
-    return os.getloadavg()[0] < len(os.sched_getaffinity(0))
+    """Whether processors are known to have little else to do."""
+    try:
+        return os.getloadavg()[0] < len(os.sched_getaffinity(0))
+    except OSError:
+        return False
 
 
 def _dumps() -> bool:
-    """Whether a compilation prints what it does, which two at once would mix."""
+    """Whether a compilation prints or writes what it does, which two at once would mix."""
     return any(os.environ.get(name, "0").lower() not in ("", "0", "off", "false") for name in _DUMPS)
 
 

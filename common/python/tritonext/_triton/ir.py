@@ -364,6 +364,8 @@ def _parse(path: pathlib.Path, made_in: Any, name: str) -> Any:
             module = None
     if module is None:
         raise _error("the input is no valid module", parse_diagnostics(captured.text, name), name)
+    # A valid module gives no diagnostics: what there is, another thread wrote meanwhile.
+    os.write(2, captured.text.encode())
     # Without a reference of its own, the context may be collected while the module lives.
     module.context = made_in
     return module

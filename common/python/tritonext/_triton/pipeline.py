@@ -411,8 +411,12 @@ class Plan:
             names = " and ".join(self.guarded)
             info = self._info(self.begin)
             later = list(stages)[list(stages).index(self.begin) + 1 :]
+            # Another stage hook may have put its functions into the table before.
+            upstream = type(self.info.backend).__module__
             own = all(
-                stages.get(name) is without.get(name) is stock.get(name) and _RESULTS.get(name) in (str, bytes)
+                stages.get(name) is without.get(name) is stock.get(name)
+                and getattr(stages[name], "__module__", "") == upstream
+                and _RESULTS.get(name) in (str, bytes)
                 for name in later
             )
             guard = Guard(self.guard.guard, stages, without, self.begin, info, names, self.alone, own, parting)

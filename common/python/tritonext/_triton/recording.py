@@ -115,6 +115,8 @@ def record(stages: tuple[str, ...]) -> Iterator[Recording]:
 def _printed_ir() -> Iterator[ir.Captured]:
     """Make MLIR print before each pass, and catch it."""
     captured = ir.Captured()
+    # It would print too.
+    guarding.settle()
     try:
         with ir.redirect_stderr(captured), ir.environment("MLIR_ENABLE_DUMP", "1"):
             yield captured
