@@ -91,7 +91,7 @@ def test_launch(launches, case, microseconds):
 
 @pytest.mark.parametrize(("pipeline", "factor"), [(EMPTY, 1.1), (STEPS, 1.15)], ids=["empty", "steps"])
 def test_compilation(pipeline, factor, monkeypatch):
-    monkeypatch.setattr(knobs.compilation, "always_compile", True)
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
     scope = tritonext.use(pipeline)
 
     def compile_kernel():

@@ -104,7 +104,7 @@ def watch(inner, source, metadata, info):
     "in_turn", ["a stage is wrapped", "another hook wraps a stage", "passes are timed", "no thread starts"]
 )
 def test_both_kernels_compile_at_once(count, limits, in_turn, threads, monkeypatch, capfd):
-    monkeypatch.setattr(knobs.compilation, "always_compile", True)
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
     monkeypatch.setattr(guarding, "_is_idle", lambda: True)
     guarded = staged(count, guard_resources(**limits))
     at_once, found = compiled(guarded)
@@ -188,7 +188,7 @@ def test_what_is_printed_or_written_is_not_mixed(variable, threads, monkeypatch)
             return real()
 
     monkeypatch.setattr(guarding, "_dumps", dumps)
-    monkeypatch.setattr(knobs.compilation, "always_compile", True)
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
     for value, count in (("0", 2), ("1", 1)):
         named.append(value)
         compiled(staged(1, guard_resources(loops=True)))
