@@ -398,10 +398,12 @@ def _table(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def summary(found: list[Comparison]) -> str:
-    """Return a table of the totals by target."""
+    """Return a table of the totals by target, and of all of them where there are several."""
     rows: list[list[Any]] = [["target", "kernels", "changed", "worse", "what", "stock", "extension", "change"]]
-    for target in dict.fromkeys(one.target for one in found):
-        totals = Totals.of(one for one in found if one.target == target)
+    targets = dict.fromkeys(one.target for one in found)
+    parts = {target: [one for one in found if one.target == target] for target in targets}
+    for target, part in (parts | ({"all": found} if len(parts) > 1 else {})).items():
+        totals = Totals.of(part)
         for number, (name, (before, after)) in enumerate(totals.counts.items()):
             head = [target, totals.kernels, totals.changed, totals.failed] if not number else [""] * 4
             change = f"{100 * (after - before) / before:+.1f} %" if before else ""
@@ -467,6 +469,7 @@ def page(found: list[Comparison]) -> str:
 
 {len(KERNELS)} kernels of `extensions/layout/tests/corpus`, in {stock} builds by stock Triton {triton.__version__}
 and as many with the extension. `nox -s layout-gate -- --page docs/layout-gate.md` writes this page; nothing is run.
+Counts of each kernel are in `extensions/layout/tests/gate-*.json`.
 
 Conversions are those of the final TTGIR; barriers are barriers of the CTA for the sake of a conversion; shared memory
 is in bytes; warps are those that a multiprocessor holds at once. The gate fails when a kernel spills more, or fewer of
