@@ -142,12 +142,15 @@ def refuse(self, function, *arguments):
     raise RuntimeError("can't start new thread")
 
 
-@pytest.mark.parametrize(("name", "idle"), [("transpose", True), ("gemm_fp16", False)])
-def test_what_is_not_likely_or_would_take_a_busy_processor_compiles_in_turn(name, idle, threads, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "target", "idle"),
+    [("transpose", "cuda:90", True), ("gemm_fp16", "hip:gfx942", True), ("gemm_fp16", "cuda:90", False)],
+)
+def test_what_is_not_likely_or_would_take_a_busy_processor_compiles_in_turn(name, target, idle, threads, monkeypatch):
     monkeypatch.setattr(guarding, "_is_idle", lambda: idle)
     step = insert_after("ttgir", "ttgpuir.coalesce", "common.cse")
     with tritonext.use(Pipeline((step, guard_resources(registers=200)), name="again")):
-        kernels.compile(name, "cuda:90")
+        kernels.compile(name, target)
     assert len(set(threads)) == 1
 
 
