@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import shutil
 from collections.abc import Callable
 
 from tritonext.errors import UserError
@@ -37,7 +39,7 @@ FORMATS = {suffix: meaning for suffix, (meaning, _) in _WRITERS.items()}
 
 
 def save(profile: Profile, path: str | pathlib.Path) -> None:
-    """Write a profile.
+    """Write a profile. A file that is there is replaced when the new one is whole, and else stays as it is.
 
     Args:
         profile: What was recorded.
@@ -49,7 +51,25 @@ def save(profile: Profile, path: str | pathlib.Path) -> None:
         UserError: The suffix is none of these, or a package is missing.
         OSError: The file cannot be written.
     """
-    check(path)(profile, pathlib.Path(path))
+    write, path = check(path), pathlib.Path(path)
+    # A link goes on to lead to the file.
+    place = path.resolve()
+    # A pipe cannot be replaced, and neither what is in a directory of somebody else.
+    if (place.exists() and not place.is_file()) or not os.access(place.parent, os.W_OK):
+        write(profile, path)
+        return
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        write(profile, beside)
+        if place.exists():
+            shutil.copymode(place, beside)
+        beside.replace(place)
+    except OSError as error:
+        if error.filename == os.fspath(beside):
+            error.filename = os.fspath(path)
+        raise
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def check(path: str | pathlib.Path) -> Callable[[Profile, pathlib.Path], object]:

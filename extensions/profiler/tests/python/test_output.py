@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from rich.console import Console
 
 from tritonext.errors import UserError
 from tritonext.testing import browser
-from tritonext_profiler import compare, proton, storage
+from tritonext_profiler import compare, proton, saving, storage
 from tritonext_profiler.analysis import analyze
 from tritonext_profiler.assemble import assemble
 from tritonext_profiler.export import chrome, flows, hatchet, parquet, perfetto
@@ -536,3 +538,39 @@ def test_comparison_judges_by_the_noise(tmp_path, wait, verdict):
     assert re.search(r"HGMMA 3 → 4[\s\S]*-  depth = 3 (wide )+end\s+\+  depth = 4 (wide )+end", text.getvalue())
     summaries[1]["kernels"][0]["name"] = "other"
     assert {entry.verdict for entry in compare.compare(*summaries)} == {"gone", "new"}
+
+
+def test_a_file_stays_whole_where_it_cannot_be_replaced(gemm_profile, tmp_path, monkeypatch):
+    path = tmp_path / "p.json"
+    path.write_text("older")
+    path.chmod(0o640)
+
+    def fail(profile, place):
+        place.write_text("half")
+        raise OSError(28, "No space left on device", str(place))
+
+    with monkeypatch.context() as patched:
+        patched.setitem(saving._WRITERS, ".json", ("", fail))
+        with pytest.raises(OSError, match=r"No space left on device: '.*/p\.json'$"):
+            saving.save(gemm_profile, path)
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("p.json", "older")]
+    saving.save(gemm_profile, path)
+    assert json.loads(path.read_text())["format"] == "tritonext-profile"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [entry.name for entry in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_links_lead_to_what_is_saved_and_pipes_take_it(gemm_profile, tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "p.json"
+    link.symlink_to(tmp_path / "there" / "real.json")
+    saving.save(gemm_profile, link)
+    assert link.is_symlink()
+    saved = (tmp_path / "there" / "real.json").read_text()
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(pipe.read_text)
+        saving.save(gemm_profile, pipe)
+        assert read.result(60) == saved
+    assert pipe.is_fifo()
