@@ -6,7 +6,8 @@ pipeline changed it first, and the stage gives what turned out better. The stage
 a kernel that raises no doubt is compiled once, and one that the pipeline leaves as it is without a copy.
 
 Where doubt is certain before there is a binary, or likely and a processor idles, both are compiled at once, on two
-threads: the other one then has an MLIR context of its own, since those of Triton serve one thread.
+threads, and nothing waits for the other one if there is no doubt after all. It then has an MLIR context of its own,
+since those of Triton serve one thread.
 """
 
 from __future__ import annotations
