@@ -178,17 +178,17 @@ class Guard:
             return module
         if parting:
             before = parting.before
-        after, bare = _content(module), _bare(module)
+        after = _content(module)
         looped = parting is None or parting.looped
         copied = _copy(after)
         if at_once := self._is_at_once(after):
             # Parsed here, since parsing holds back what any thread writes to the standard error.
-            compiling = _started(self._without, bare, _copy(before, ir.context()), metadata_before)
+            compiling = _started(self._without, _bare(module), _copy(before, ir.context()), metadata_before)
         trial = self._kept = self._finish(self._stages, after, copied, metadata)
         if not self._limits.doubts(trial.usage, self._info.target, trial.loops, looped):
             return module
         if not at_once:
-            compiling = _done(self._without, bare, _copy(before), metadata_before)
+            compiling = _done(self._without, _bare(module), _copy(before), metadata_before)
         try:
             other = compiling.result()
         except Exception as error:
