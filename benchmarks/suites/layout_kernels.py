@@ -3,7 +3,7 @@
 ``stock`` is stock Triton in its own fastest configuration, ``stock_same`` in that of ours. Which entries are bound by
 layouts was said before anything was measured, by ``benchmarks/layout_bound.py``; each record repeats it. The results
 of ours must be as close to those of ``stock_same`` as rounding lets them be. That both are right is tested against
-float64, on smaller sizes.
+float64, on smaller sizes. ``free``, for entries that are bound by layouts, is ``stock`` with conversions that move nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from layout_bound import FILE
 from tritonext import inspect_code
 from tritonext.testing.cases import Tensor, encode
 
+from . import _free_conversions
 from ._layout_kernels import ENTRIES, Entry
 
 __all__ = ["compilations", "compile_kernel", "problems", "run"]
@@ -123,7 +124,8 @@ class Problem:
 
 @functools.cache
 def _kernel(fn: Any, way: str) -> Any:
-    return tritonext.use("layout")(fn) if way == "ours" else fn
+    pipelines = {"ours": "layout", "free": _free_conversions.PIPELINE}
+    return tritonext.use(pipelines[way])(fn) if way in pipelines else fn
 
 
 def _placed(value: Any) -> Any:
@@ -178,6 +180,8 @@ def measured(
     same = "stock" if configs["ours"] == configs["stock"] else "stock_same"
     if same not in candidates:
         candidates[same] = problem.call("stock", configs["ours"])
+    if bound:
+        candidates["free"] = problem.call("free", configs["stock"])
     outputs = {"ours": problem.results(candidates["ours"]), "stock_same": problem.results(candidates[same])}
     tolerance = max(TOLERANCES.get(problem.arguments[name].dtype, 0.0) for name in problem.outputs)
     references = [output.double() for output in outputs["stock_same"]]
@@ -195,6 +199,9 @@ def measured(
         "stock_config": _named(configs["stock"]),
         "rounds": rounds,
     }
+    if bound:
+        freed, conversions = getattr(candidates["free"]().metadata, _free_conversions.FREED)
+        params["free_conversions"] = f"{freed} of {conversions}"
 
     def record() -> Record:
         counts = {name: counted.result() for name, counted in code.items()}
@@ -210,7 +217,7 @@ def run(environment: Environment, timer: Timer, seconds: float, wanted: str) -> 
     listed = json.loads(FILE.read_text())
     names = [name for name in sorted(ENTRIES, key=lambda name: not listed[name]["bound"]) if wanted in name]
     finish = None
-    with ThreadPoolExecutor(len(WAYS) + 1) as disassemblers:
+    with ThreadPoolExecutor(len(WAYS) + 2) as disassemblers:
         for name in names:
             following = measured(ENTRIES[name], listed[name]["bound"], environment, timer, seconds, disassemblers)
             torch.cuda.empty_cache()
