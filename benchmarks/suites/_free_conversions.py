@@ -1,7 +1,7 @@
 """Stock Triton with conversions of layouts that move nothing.
 
-What such a kernel computes is wrong. Its time says how much of stock's the exchange of elements takes, so about what the
-best choice of layouts could save.
+What such a kernel computes is wrong. Its time says how much of stock's time the exchange of elements takes, so about
+what the best choice of layouts could save.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 ``stock`` is stock Triton in its own fastest configuration, ``stock_same`` in that of ours. Which entries are bound by
 layouts was said before anything was measured, by ``benchmarks/layout_bound.py``; each record repeats it. The results
 of ours must be as close to those of ``stock_same`` as rounding lets them be. That both are right is tested against
-float64, on smaller sizes. ``free``, for entries that are bound by layouts, is ``stock`` with conversions that move nothing.
+float64, on smaller sizes. ``free``, for entries that are bound by layouts, is ``stock`` with conversions that move
+nothing.
 """
 
 from __future__ import annotations
