@@ -553,7 +553,9 @@ class profile:
             return launch.proceed() if self._ended else self._launch(launch, begun)
         finally:
             del self._under_way[launch]
-            self._returned.set()
+            # In this order: who waits for launches says so first, and then looks for them.
+            if self._ended:
+                self._returned.set()
             if self._unwarned:
                 self._warn_meanwhile()
 
@@ -597,8 +599,7 @@ class profile:
                     self._recorded.add(name)
                 self._launched(compiled, launch, rings, capturing)
                 if len(self._launches) < self._most_events:
-                    end, thread = time.perf_counter_ns(), threading.get_ident()
-                    self._launches.append((name, begin, end, thread, device, stream, capturing))
+                    self._launches.append((name, begin, time.perf_counter_ns(), begun.thread, device, stream, capturing))
                 else:
                     self._missed_events += 1
             return compiled
