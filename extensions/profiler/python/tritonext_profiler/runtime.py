@@ -599,7 +599,8 @@ class profile:
                     self._recorded.add(name)
                 self._launched(compiled, launch, rings, capturing)
                 if len(self._launches) < self._most_events:
-                    self._launches.append((name, begin, time.perf_counter_ns(), begun.thread, device, stream, capturing))
+                    end = time.perf_counter_ns()
+                    self._launches.append((name, begin, end, begun.thread, device, stream, capturing))
                 else:
                     self._missed_events += 1
             return compiled
