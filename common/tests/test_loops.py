@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pytest
@@ -11,13 +12,17 @@ from tritonext.loops import SCENARIOS, Loops, Scenario, slower
 from tritonext.testing import kernels
 
 ADD, COPY, BRANCH, EXIT, LOAD, STORE, MATRIX, WAIT = 0x221, 0x202, 0x947, 0x94D, 0x981, 0x988, 0x844, 0xB1D
+PRODUCT = 0x9F0
 END = (EXIT, {})
 
 
-def word(opcode: int, stall: int = 1, sets: int = 7, waits: int = 0, back: int = 0, bits: int = 0) -> int:
+def word(
+    opcode: int, stall: int = 1, sets: int = 7, waits: int = 0, back: int = 0, bits: int = 0, columns: int = 8
+) -> int:
     """An instruction, always executed; ``back`` says by how many instructions a branch of sm_80 jumps back."""
     distance = -(back + 1) * 16 // 4 & (1 << 48) - 1 if back else 0
-    return opcode | 7 << 12 | distance << 34 | bits << 73 | (stall | sets << 5 | 7 << 8 | waits << 11) << 105
+    fields = distance << 34 | (columns // 8 - 1) << 53 | bits << 73
+    return opcode | 7 << 12 | fields | (stall | sets << 5 | 7 << 8 | waits << 11) << 105
 
 
 def program(*instructions: tuple[int, dict]) -> bytes:
@@ -71,6 +76,17 @@ def test_stores_to_shared_memory_hold_up_the_barrier():
     assert four == kernel.cycles(Scenario(300, 8)) > one
 
 
+def test_tensor_cores_hide_most_of_what_is_shorter():
+    product = (PRODUCT, {"columns": 256})
+    busy, longer = loop(*[product] * 4, *WORK), loop(*[product] * 4, *WORK, *WORK)
+    assert [each.cycles(SCENARIOS[0]) for each in (busy, longer)] == [4 * 128 + 85 / 4, 4 * 128 + 165 / 4]
+    assert slower(longer, busy, 1, 1) == "its loops take 533 cycles instead of 553 where a load takes 600"
+    assert slower(loop(*[product] * 4, *WORK, *WORK[:4]), busy, 1, 1) == ""
+    # What is longer hides them.
+    idle = loop((PRODUCT, {"columns": 64}), *WORK)
+    assert idle.cycles(SCENARIOS[0]) == 82
+
+
 def test_inner_loops_count_ten_times():
     inner = [*WORK, (BRANCH, {"back": 20})]
     nested = Loops(program(USED, *inner, *WORK, (BRANCH, {"back": 42}), END), 80)
@@ -99,4 +115,8 @@ def test_loops_are_those_of_the_disassembler(target):
     found = Loops(kernel.asm["cubin"], int(target.partition(":")[2]))
     assert found.found
     # So many warps that the scheduler does nothing but issue.
-    assert found.cycles(SCENARIOS[0], warps=1e6) == tail - head + 1
+    issued = tail - head + 1
+    products = [re.match(r"HGMMA\.64x(\d+)x16", each.name) for each in code[head:tail]]
+    busy = sum(int(product[1]) / 2 for product in products if product)
+    assert (busy > 0) == (target == "cuda:90")
+    assert found.cycles(SCENARIOS[0], warps=1e6) == max(issued, busy + issued / 4)
