@@ -117,6 +117,57 @@ def DeferReductionsPass : Pass<"layout-defer-reductions", "mlir::ModuleOp"> {
   ];
 }
 
+def PipelineLoadsPass : Pass<"layout-pipeline-loads", "mlir::ModuleOp"> {
+  let summary = "Let Triton pipeline loads by asynchronous copies that it would keep in registers";
+
+  let description = [{
+    Triton pipelines a load through shared memory if threads can copy 32 bits or
+    more at once. Others stay where their use is, or their registers are handed
+    on from iteration to iteration, which waits for them. In loops that multiply,
+    this pass lets two kinds of them be copied:
+
+    - Triton spreads a vector of scales over all threads, one to each. Each
+      thread gets up to 128 adjacent bits, where memory has them together.
+    - Weights of eight bits and less whose columns become the rows of an operand
+      are converted to that layout, and Triton gives shared memory its order, in
+      which neighbours in memory are apart. They get shared memory in the order
+      of global memory, and are turned when they are read from it.
+  }];
+
+  let dependentDialects = [
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+}
+
+def PrefetchLoadsPass : Pass<"layout-prefetch-loads", "mlir::ModuleOp"> {
+  let summary = "Issue the loads that Triton leaves in pipelined loops one iteration ahead";
+
+  let description = [{
+    Elements that are neither adjacent nor 32 bits wide cannot be copied
+    asynchronously, such as the scales of weights that are stored by columns. In
+    a loop with asynchronous copies, this pass issues such loads of iteration
+    i + 1 in iteration i, behind the last use of what was loaded for i, and of
+    the first iteration before the loop. The loop carries what they give.
+
+    No load is issued that the kernel would not issue: a mask leaves out those
+    of an iteration that does not run. Memory that the kernel may write, or that
+    an atomic in the loop may guard, is left alone.
+  }];
+
+  let dependentDialects = [
+    "mlir::arith::ArithDialect",
+    "mlir::scf::SCFDialect",
+    "mlir::triton::TritonDialect",
+    "mlir::triton::gpu::TritonGPUDialect",
+  ];
+
+  let options = [
+    Option<"maxRegisters", "max-registers", "unsigned", /*default=*/"8",
+           "registers of a thread that a loop may carry for such loads">,
+  ];
+}
+
 def ForceShufflesPass : Pass<"layout-force-shuffles", "mlir::ModuleOp"> {
   let summary = "Let conversions within a warp use shuffles where those are cheaper";
 
