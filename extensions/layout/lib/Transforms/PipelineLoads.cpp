@@ -112,16 +112,33 @@ void widen(LoadOp load, ModuleAxisInfoAnalysis &axisInfo) {
   auto wide = ttg::BlockedEncodingAttr::get(type.getContext(), sizes, layout.getThreadsPerWarp(),
                                             layout.getWarpsPerCTA(), layout.getOrder(),
                                             layout.getCGALayout());
+  // No conversion of a conversion: on sm_100, Triton folds those after it has scheduled the loop,
+  // and cannot pipeline it with an op that is not scheduled.
   OpBuilder builder(load);
   for (OpOperand &operand : load->getOpOperands()) {
-    auto old = cast<RankedTensorType>(operand.get().getType());
-    operand.set(ttg::ConvertLayoutOp::create(builder, load.getLoc(), old.cloneWithEncoding(wide),
-                                             operand.get()));
+    Value source = operand.get();
+    while (auto convert = source.getDefiningOp<ttg::ConvertLayoutOp>())
+      source = convert.getSrc();
+    auto target = cast<RankedTensorType>(source.getType()).cloneWithEncoding(wide);
+    if (source.getType() != target)
+      source = ttg::ConvertLayoutOp::create(builder, load.getLoc(), target, source);
+    operand.set(source);
   }
-  load.getResult().setType(type.cloneWithEncoding(wide));
+  Value result = load.getResult();
+  result.setType(type.cloneWithEncoding(wide));
   builder.setInsertionPointAfter(load);
-  auto convert = ttg::ConvertLayoutOp::create(builder, load.getLoc(), type, load.getResult());
-  load.getResult().replaceAllUsesExcept(convert.getResult(), convert);
+  Value back;
+  for (OpOperand &use : llvm::make_early_inc_range(result.getUses())) {
+    auto convert = dyn_cast<ttg::ConvertLayoutOp>(use.getOwner());
+    if (convert && convert.getType() == result.getType()) {
+      convert.replaceAllUsesWith(result);
+      convert.erase();
+    } else if (!convert) {
+      if (!back)
+        back = ttg::ConvertLayoutOp::create(builder, load.getLoc(), type, result);
+      use.set(back);
+    }
+  }
 }
 
 class PipelineLoadsPass : public impl::PipelineLoadsPassBase<PipelineLoadsPass> {

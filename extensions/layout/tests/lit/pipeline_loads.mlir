@@ -18,6 +18,7 @@
 
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 #tile = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#row = #ttg.slice<{dim = 0, parent = #tile}>
 #a = #ttg.dot_op<{opIdx = 0, parent = #tile}>
 #b = #ttg.dot_op<{opIdx = 1, parent = #tile}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
@@ -54,6 +55,26 @@ tt.func public @bytes(%scales: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %n: i32
   tt.return %out#0, %out#1 : tensor<64x64xf32, #tile>, tensor<128xi8, #blocked>
 }
 
+// A conversion of the result takes the wide one.
+// CHECK-LABEL: @converted
+// CHECK: %[[S:.+]] = tt.load %{{.+}} : tensor<128x!tt.ptr<f16>, #[[$HALVES]]>
+// CHECK-NEXT: ttg.convert_layout %[[S]] : tensor<128xf16, #[[$HALVES]]> -> tensor<128xf16, #ttg.slice
+// CHECK-NOT: convert_layout
+tt.func public @converted(%scales: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %a: tensor<64x64xf16, #a>, %b: tensor<64x64xf16, #b>, %x: tensor<64x64xf32, #tile>, %v: tensor<128xf16, #row>) -> (tensor<64x64xf32, #tile>, tensor<128xf16, #row>) {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #blocked>
+  %out:2 = scf.for %i = %c0 to %n step %c128 iter_args(%acc = %x, %last = %v) -> (tensor<64x64xf32, #tile>, tensor<128xf16, #row>) : i32 {
+    %from = tt.addptr %scales, %i : !tt.ptr<f16>, i32
+    %p = tt.splat %from : !tt.ptr<f16> -> tensor<128x!tt.ptr<f16>, #blocked>
+    %q = tt.addptr %p, %r : tensor<128x!tt.ptr<f16>, #blocked>, tensor<128xi32, #blocked>
+    %s = tt.load %q : tensor<128x!tt.ptr<f16>, #blocked>
+    %c = ttg.convert_layout %s : tensor<128xf16, #blocked> -> tensor<128xf16, #row>
+    %next = tt.dot %a, %b, %acc : tensor<64x64xf16, #a> * tensor<64x64xf16, #b> -> tensor<64x64xf32, #tile>
+    scf.yield %next, %c : tensor<64x64xf32, #tile>, tensor<128xf16, #row>
+  }
+  tt.return %out#0, %out#1 : tensor<64x64xf32, #tile>, tensor<128xf16, #row>
+}
 // No more than what one value of the mask holds for.
 // CHECK-LABEL: @masked
 // CHECK: tt.load %{{.+}}, %{{.+}}, %{{.+}} : tensor<128x!tt.ptr<f16>, #[[$PAIRS]]>

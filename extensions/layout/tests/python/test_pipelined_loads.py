@@ -27,9 +27,9 @@ ACTS = {
 }
 
 
-def compiled(name: str, how: str = "layout:guard=false"):
+def compiled(name: str, how: str = "layout:guard=false", target: str = "cuda:90"):
     with tritonext.use(how), remarks.collect() as found:
-        kernel = KERNELS[name].specialization().compile("cuda:90")
+        kernel = KERNELS[name].specialization().compile(target)
     return kernel, {remark.pass_name for remark in found if remark.kind == "applied"}
 
 
@@ -62,3 +62,12 @@ def test_copies_take_the_place_of_loads(name, copied):
     assert counts[1] == counts[0] + 3 * copied
     loop = ours.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
     assert "tt.load" not in loop
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:100", "cuda:120"])
+@pytest.mark.parametrize("name", ["w4a16", "w4a16_flat", "w4a16_packed"])
+def test_other_targets_compile_to_loops_without_conversions_too(name, target):
+    """On sm_100, stock canonicalizes between scheduling a loop and pipelining it."""
+    kernel, acted = compiled(name, target=target)
+    assert "layout-pipeline-loads" in acted
+    assert not any(in_loop for _, in_loop in gate.conversions(kernel.asm["ttgir"]))
