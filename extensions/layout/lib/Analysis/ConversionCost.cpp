@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::triton;
 namespace ttg = mlir::triton::gpu;
@@ -54,6 +56,26 @@ unsigned countPasses(SmallVector<uint32_t> words, unsigned banks) {
   for (uint32_t &word : words)
     word %= banks;
   return 1u << (distinct - getRank(words));
+}
+
+/// Returns where the lowering of a gather puts the elements of `type` in shared memory, as words of
+/// 32 bits for each basis of `dim`: the first dimension of the tensor is the contiguous one. The
+/// dimension `skipped` counts as 0.
+SmallVector<uint32_t> getGatherWords(RankedTensorType type, StringRef dim, ArrayRef<int64_t> shape,
+                                     std::optional<unsigned> skipped = std::nullopt) {
+  LinearLayout layout = ttg::toLinearLayout(type);
+  unsigned bits = getExchangeBits(type.getElementType());
+  SmallVector<uint32_t> words;
+  for (const std::vector<int32_t> &basis : layout.getBases().lookup(getName(layout, dim))) {
+    uint64_t offset = 0, stride = 1;
+    for (auto [index, size] : llvm::enumerate(shape)) {
+      if (index != skipped)
+        offset += basis[index] * stride;
+      stride *= size;
+    }
+    words.push_back(offset * bits / bankBits);
+  }
+  return words;
 }
 
 /// Whether a conversion, less what stays in its place, has no other dimensions than these.
@@ -323,6 +345,57 @@ ConversionCost ConversionModel::compute(RankedTensorType sourceType,
   cost.cycles += prices->blockBarrier * cost.blockBarriers;
   cost.cycles += prices->clusterBarrier * cost.clusterBarriers;
   return cost;
+}
+
+double ConversionModel::getShuffledGatherCycles(RankedTensorType source, RankedTensorType result,
+                                                unsigned axis) const {
+  LinearLayout from = ttg::toLinearLayout(source), to = ttg::toLinearLayout(result);
+  StringAttr kRegister = getName(from, "register");
+  unsigned candidates = 1;
+  for (const std::vector<int32_t> &basis : from.getBases().lookup(kRegister))
+    candidates *= basis[axis] ? 2 : 1;
+  unsigned elements = to.getInDimSize(kRegister) * to.getInDimSize(getName(to, "warp"));
+  unsigned parts = std::max(1u, getExchangeBits(source.getElementType()) / bankBits);
+  double memory = prices->shuffle * parts * candidates;
+  // A comparison, a predicate and a selection for each candidate; and the lane and the register
+  // that an index means, bit by bit.
+  double arithmetic = prices->select * (parts * 3 * candidates + 12);
+  return elements * std::max(memory, arithmetic) + prices->shuffleLatency;
+}
+
+double ConversionModel::getSharedGatherCycles(RankedTensorType source, RankedTensorType result,
+                                              unsigned axis) const {
+  LinearLayout from = ttg::toLinearLayout(source), to = ttg::toLinearLayout(result);
+  StringAttr kRegister = getName(from, "register"), kWarp = getName(from, "warp");
+  unsigned banks = target ? target->getSharedMemoryBanks() : 32;
+  unsigned bits = getExchangeBits(source.getElementType());
+  ArrayRef<int64_t> shape = source.getShape();
+  double stores = countPasses(getGatherWords(source, "lane", shape), banks);
+
+  // What the index adds to an address is taken to be random. It spreads a warp over the banks that
+  // are a step along the axis apart; which of their classes a lane is in, its other coordinates
+  // decide.
+  uint64_t step = bits;
+  for (int64_t size : shape.take_front(axis))
+    step *= size;
+  step = std::clamp<uint64_t>(step / bankBits, 1, banks);
+  SmallVector<uint32_t> classes = getGatherWords(
+      cast<RankedTensorType>(source.cloneWithEncoding(result.getEncoding())), "lane", shape, axis);
+  unsigned lanes = 1u << classes.size();
+  for (uint32_t &word : classes)
+    word %= step;
+  unsigned reached = banks / step;
+  // The fullest of `reached` boxes into which as many balls fall as lanes share a class.
+  double each = static_cast<double>(lanes >> getRank(classes)) / reached;
+  double loads =
+      std::max(1.0, each + std::sqrt(2 * each * llvm::Log2_32(reached) * llvm::numbers::ln2));
+
+  unsigned parts = std::max(1u, bits / bankBits);
+  unsigned stored = from.getInDimSize(kRegister) * from.getInDimSize(kWarp),
+           loaded = to.getInDimSize(kRegister) * to.getInDimSize(kWarp);
+  double memory = prices->wavefront * parts * (stored * stores + loaded * loads);
+  double arithmetic = prices->select * loaded * 3;
+  return std::max(memory, arithmetic) + prices->sharedLatency + prices->blockBarrier;
 }
 
 const ConversionCost &ConversionModel::getCost(RankedTensorType source, Attribute encoding,

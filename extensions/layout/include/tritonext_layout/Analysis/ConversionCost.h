@@ -106,6 +106,15 @@ public:
                                              const mlir::triton::LinearLayout &target,
                                              unsigned bits) const;
 
+  /// Returns the cycles of a gather whose lanes ask each other for elements: every register along
+  /// `axis` that an element may be in is shuffled and selected from.
+  double getShuffledGatherCycles(mlir::RankedTensorType source, mlir::RankedTensorType result,
+                                 unsigned axis) const;
+
+  /// Returns the cycles of a gather through shared memory, by indices that are taken to be random.
+  double getSharedGatherCycles(mlir::RankedTensorType source, mlir::RankedTensorType result,
+                               unsigned axis) const;
+
 private:
   ConversionCost compute(mlir::RankedTensorType source, mlir::RankedTensorType target,
                          bool forceShuffle) const;

@@ -201,6 +201,22 @@ def WidenExchangesPass : Pass<"layout-widen-exchanges", "mlir::ModuleOp"> {
   ];
 }
 
+def ShareGathersPass : Pass<"layout-share-gathers", "mlir::ModuleOp"> {
+  let summary = "Gather through shared memory where shuffles and the exchanges around them take longer";
+
+  let description = [{
+    Stock gives `tt.gather` a layout in which a warp holds whole lines of the
+    source, so that lanes can ask each other by shuffles, and converts source,
+    indices and result. The other way of its lowering needs none of that: the
+    source goes to shared memory as it is, and each thread reads the elements
+    that its indices name. Both are priced, with the bank conflicts of random
+    indices.
+
+    Where shared memory would take longer, more barriers or more bytes, and in
+    clusters of CTAs, the gather stays as it is.
+  }];
+}
+
 def NarrowIndicesPass : Pass<"layout-narrow-indices", "mlir::ModuleOp"> {
   let summary = "Gather by indices of as many bits as the gathered dimension needs";
 
