@@ -1,9 +1,11 @@
 //===- ShareGathers.cpp - Gathers without exchanges around them -----------===//
 
+#include "tritonext_layout/Analysis/ConversionCost.h"
+#include "tritonext_layout/Transforms/MemoryOrder.h"
+
 #include "mlir/Pass/Pass.h"
 #include "triton/Analysis/Utility.h"
 #include "tritonext/Remarks.h"
-#include "tritonext_layout/Analysis/ConversionCost.h"
 
 namespace tritonext::layout {
 #define GEN_PASS_DECL_SHAREGATHERSPASS
@@ -47,19 +49,29 @@ public:
     ModuleOp module = getOperation();
     auto &model = getAnalysis<ConversionModel>();
     markAnalysesPreserved<ConversionModel>();
-    // What is shared memory of one CTA alone cannot be gathered from by others.
-    if (ttg::TritonGPUDialect::getNumCTAs(module) != 1)
-      return;
     SmallVector<GatherOp> gathers;
-    module.walk([&](GatherOp gather) { gathers.push_back(gather); });
-    for (GatherOp gather : gathers)
-      consider(gather, model);
+    module.walk([&](GatherOp gather) {
+      if (gather.getType().getEncoding() && GatherLoweringHelper(gather).isWarpLocal())
+        gathers.push_back(gather);
+    });
+    if (gathers.empty())
+      return;
+    bool isCluster = ttg::TritonGPUDialect::getNumCTAs(module) != 1;
+    MemoryAccesses memory(module);
+    for (GatherOp gather : gathers) {
+      if (isCluster)
+        emitRemark(RemarkKind::Missed, gather, DEBUG_TYPE,
+                   "a CTA of a cluster has part of the source in its shared memory");
+      else if (memory.findOrderedWrite(gather->getParentOfType<FuncOp>()))
+        emitRemark(RemarkKind::Missed, gather, DEBUG_TYPE,
+                   "the barriers around it may keep a write behind a read of what it overwrites");
+      else
+        consider(gather, model);
+    }
   }
 
 private:
   static void consider(GatherOp gather, const ConversionModel &model) {
-    if (!gather.getType().getEncoding() || !GatherLoweringHelper(gather).isWarpLocal())
-      return;
     Value source = beforeConversion(gather.getSrc());
     Value indices = beforeConversion(gather.getIndices());
     RankedTensorType type = gather.getType();
@@ -99,7 +111,7 @@ private:
     std::string compared = (Twine("through shared memory the gather takes ") +
                             Twine(static_cast<int64_t>(shared.cycles)) + " cycles, " +
                             Twine(shared.barriers) + " barriers and " + Twine(shared.scratchBytes) +
-                            " bytes; by shuffles, with the exchanges " + "around it, " +
+                            " bytes; by shuffles, with the exchanges around it, " +
                             Twine(static_cast<int64_t>(shuffled.cycles)) + ", " +
                             Twine(shuffled.barriers) + " and " + Twine(shuffled.scratchBytes))
                                .str();
@@ -119,6 +131,8 @@ private:
     // The lowering decides by the layouts alone.
     if (GatherLoweringHelper(direct).isWarpLocal()) {
       direct.erase();
+      if (indices.use_empty())
+        indices.getDefiningOp()->erase();
       return;
     }
     emitRemark(RemarkKind::Applied, gather, DEBUG_TYPE, compared);
@@ -128,7 +142,10 @@ private:
       auto back = ttg::ConvertLayoutOp::create(builder, loc, type, direct.getResult());
       gather.replaceAllUsesWith(back.getResult());
     }
-    Operation *operands[] = {gather.getSrc().getDefiningOp(), gather.getIndices().getDefiningOp()};
+    // A permutation is gathered from by itself to repeat it.
+    llvm::SmallSetVector<Operation *, 2> operands;
+    operands.insert(gather.getSrc().getDefiningOp());
+    operands.insert(gather.getIndices().getDefiningOp());
     gather.erase();
     for (ttg::ConvertLayoutOp result : results)
       if (result.getType() == direct.getType()) {
